@@ -1,0 +1,1 @@
+//! Halt many cores and boards at one consistent moment.

@@ -1,0 +1,1 @@
+//! A probe-rs debug probe whose target is a QEMU machine.

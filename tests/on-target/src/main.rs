@@ -1,0 +1,2 @@
+//! Runs the unit tests of `stillpoint-core` on the Cortex-M33.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Simulator, paper tests, transcripts, exhaustive exploration and end-to-end tests of Stillpoint.

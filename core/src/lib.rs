@@ -1,3 +1,14 @@
-//! Vector clocks, consistent halting, distributed predicates and RPC delay propagation, sans-IO and no_std.
+//! Vector clocks, consistent halting, distributed predicates and RPC delay propagation, sans-IO and `no_std`.
+//!
+//! Every algorithm of Stillpoint lives here once and is used by the firmware and by the host. Nothing here performs
+//! I/O, reads a clock, allocates, or panics: a value goes in, a value that says what to do comes out.
 #![no_std]
-#![forbid(unsafe_code)]
+#![cfg_attr(not(on_target), forbid(unsafe_code))]
+
+mod event;
+mod id;
+#[cfg(on_target)]
+pub mod on_target;
+
+pub use event::{Event, EventKind, KindSet};
+pub use id::{HaltId, MAX_NODES, MAX_PORTS, NodeId, PortId, PortSet};

@@ -5,10 +5,20 @@
 #![no_std]
 #![cfg_attr(not(on_target), forbid(unsafe_code))]
 
+mod certificate;
+mod clock;
+mod cut;
 mod event;
+mod halt;
 mod id;
 #[cfg(on_target)]
 pub mod on_target;
+mod stamp;
 
+pub use certificate::{Certificate, ChannelReport, NodeReport, Violation};
+pub use clock::{EventNumber, VectorClock};
+pub use cut::{Channel, Cut, InFlight, Snapshot};
 pub use event::{Event, EventKind, KindSet};
+pub use halt::{HaltMarker, HaltOrder, MarkerError, Phase};
 pub use id::{HaltId, MAX_NODES, MAX_PORTS, NodeId, PortId, PortSet};
+pub use stamp::{StampError, StampKind, max_stamp_len};

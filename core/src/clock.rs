@@ -1,0 +1,244 @@
+//! Logical time: event numbers with epochs, and vectors of them.
+//!
+//! An entry is one `u32`: the upper 8 bits are the node's *epoch*, which grows with every reset, the lower 24 count its
+//! events. A count that overflows simply runs into the next epoch. Entries compare as serial numbers inside a window
+//! of 2^31, so one compare orders across resets and wraps.
+use crate::NodeId;
+use core::cmp::Ordering;
+
+const COUNT_BITS: u32 = 24;
+
+/// The number of an event at its node: epoch and count in one word.
+///
+/// # Example: a reset beats any stale count
+/// ```
+/// use stillpoint_core::EventNumber;
+/// let before = EventNumber(9_000_000);
+/// let restarted = before.next_epoch();
+/// assert!(restarted.is_newer_than(before));
+/// assert_eq!((restarted.epoch(), restarted.count()), (1, 0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct EventNumber(pub u32);
+
+impl EventNumber {
+    /// How often the node had started anew.
+    #[must_use]
+    pub const fn epoch(self) -> u8 {
+        (self.0 >> COUNT_BITS) as u8
+    }
+
+    /// The event's place within the epoch.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.0 & ((1 << COUNT_BITS) - 1)
+    }
+
+    /// The number before the first event of the following epoch.
+    #[must_use]
+    pub const fn next_epoch(self) -> Self {
+        Self(((self.0 >> COUNT_BITS).wrapping_add(1)) << COUNT_BITS)
+    }
+
+    /// Whether `self` comes after `other`.
+    #[must_use]
+    #[inline]
+    pub const fn is_newer_than(self, other: Self) -> bool {
+        (other.0.wrapping_sub(self.0) as i32) < 0
+    }
+
+    /// The number of the event that follows.
+    #[must_use]
+    #[inline]
+    pub const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+}
+
+/// Fixed-size logical time: for each node, the last of its events that is known of.
+///
+/// The partial order is happened-before: `a < b` when everything `a` knows, `b` knows too; `None` when they are
+/// concurrent. For a frontier of a whole system use [`Cut`](crate::Cut).
+///
+/// # Example: a message orders, silence does not
+/// ```
+/// use stillpoint_core::{NodeId, VectorClock};
+/// let (mut left, mut right) = (VectorClock::<2>::new(), VectorClock::<2>::new());
+/// left.tick(NodeId(0));
+/// right.tick(NodeId(1));
+/// assert_eq!(left.partial_cmp(&right), None);
+/// right.merge(&left);
+/// right.tick(NodeId(1));
+/// assert!(left < right);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct VectorClock<const N: usize> {
+    pub(crate) entries: [u32; N],
+}
+
+impl<const N: usize> VectorClock<N> {
+    /// The time before anything happened.
+    #[must_use]
+    pub const fn new() -> Self {
+        assert!(N <= crate::MAX_NODES, "a system has at most 32 nodes");
+        Self { entries: [0; N] }
+    }
+
+    /// A clock with these entries, node 0 first.
+    #[must_use]
+    pub const fn from_entries(entries: [u32; N]) -> Self {
+        Self { entries }
+    }
+
+    /// The entries, node 0 first.
+    #[must_use]
+    pub const fn entries(&self) -> &[u32; N] {
+        &self.entries
+    }
+
+    /// What is known of `node`; zero for a node that is not in the system.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, node: NodeId) -> EventNumber {
+        EventNumber(self.entries.get(usize::from(node.0)).copied().unwrap_or(0))
+    }
+
+    /// Counts one event of `node` and returns its number; a node that is not in the system counts nothing.
+    #[inline]
+    pub fn tick(&mut self, node: NodeId) -> EventNumber {
+        match self.entries.get_mut(usize::from(node.0)) {
+            Some(entry) => {
+                *entry = entry.wrapping_add(1);
+                EventNumber(*entry)
+            }
+            None => EventNumber(0),
+        }
+    }
+
+    /// Moves `node` to the epoch above `known`, unless it is there already.
+    ///
+    /// A starting node does this with everything its retained memory and its peers know of it, before its first event.
+    pub fn start_epoch_after(&mut self, node: NodeId, known: EventNumber) {
+        if let Some(entry) = self.entries.get_mut(usize::from(node.0)) {
+            let next = known.next_epoch();
+            if next.is_newer_than(EventNumber(*entry)) {
+                *entry = next.0;
+            }
+        }
+    }
+
+    /// Learns everything `other` knows.
+    #[inline]
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.entries.iter_mut().zip(&other.entries) {
+            // Sign of the difference, not a signed compare: this is what makes it safe across the wrap.
+            if (mine.wrapping_sub(*theirs) as i32) < 0 {
+                *mine = *theirs;
+            }
+        }
+    }
+}
+
+impl<const N: usize> Default for VectorClock<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> PartialOrd for VectorClock<N> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        let (mut before, mut after) = (false, false);
+        for (mine, theirs) in self.entries.iter().zip(&other.entries) {
+            let ahead = mine.wrapping_sub(*theirs) as i32;
+            before |= ahead < 0;
+            after |= ahead > 0;
+        }
+        match (before, after) {
+            (false, false) => Some(Ordering::Equal),
+            (true, false) => Some(Ordering::Less),
+            (false, true) => Some(Ordering::Greater),
+            (true, true) => None,
+        }
+    }
+}
+
+#[cfg(any(test, on_target))]
+mod tests {
+    use super::*;
+    use stillpoint_test::test;
+
+    const A: NodeId = NodeId(0);
+    const B: NodeId = NodeId(1);
+
+    #[test]
+    fn events_without_a_message_between_them_are_concurrent() {
+        let (mut a, mut b) = (VectorClock::<3>::new(), VectorClock::<3>::new());
+        a.tick(A);
+        b.tick(B);
+        assert_eq!(a.partial_cmp(&b), None);
+        assert_eq!(b.partial_cmp(&a), None);
+    }
+
+    #[test]
+    fn a_receive_is_after_its_send_and_all_before_it() {
+        let (mut a, mut b) = (VectorClock::<3>::new(), VectorClock::<3>::new());
+        a.tick(A);
+        let first = a;
+        a.tick(A);
+        b.tick(B);
+        b.merge(&a);
+        b.tick(B);
+        assert!(first < b && a < b);
+        assert_eq!(b.entries, [2, 2, 0]);
+    }
+
+    #[test]
+    fn order_survives_the_wrap_of_a_count() {
+        let mut near_the_end = VectorClock::from_entries([u32::MAX, 5]);
+        let before = near_the_end;
+        near_the_end.tick(A);
+        assert_eq!(near_the_end.get(A), EventNumber(0));
+        assert!(before < near_the_end);
+        let mut late = before;
+        late.merge(&near_the_end);
+        assert_eq!(late, near_the_end);
+        late.merge(&before);
+        assert_eq!(late, near_the_end, "an old entry must not come back");
+    }
+
+    #[test]
+    fn a_stale_large_count_never_beats_a_fresh_small_one() {
+        let stale = VectorClock::from_entries([0x00FF_FFF0, 0]);
+        let mut restarted = VectorClock::<2>::new();
+        restarted.start_epoch_after(A, stale.get(A));
+        restarted.tick(A);
+        assert_eq!((restarted.get(A).epoch(), restarted.get(A).count()), (1, 1));
+        assert!(stale < restarted);
+    }
+
+    #[test]
+    fn a_node_never_starts_below_an_epoch_it_reached() {
+        let mut clock = VectorClock::from_entries([0x0300_0007, 0]);
+        clock.start_epoch_after(A, EventNumber(0x0100_0009));
+        assert_eq!(clock.get(A), EventNumber(0x0300_0007));
+    }
+
+    #[test]
+    fn a_count_that_overflows_runs_into_the_next_epoch() {
+        let mut clock = VectorClock::from_entries([0x00FF_FFFF]);
+        clock.tick(A);
+        assert_eq!((clock.get(A).epoch(), clock.get(A).count()), (1, 0));
+    }
+
+    #[test]
+    fn a_node_outside_the_system_counts_nothing() {
+        let mut clock = VectorClock::<2>::new();
+        assert_eq!(clock.tick(NodeId(2)), EventNumber(0));
+        clock.start_epoch_after(NodeId(9), EventNumber(1));
+        assert_eq!(clock, VectorClock::new());
+        assert_eq!(clock.get(NodeId(31)), EventNumber(0));
+    }
+}

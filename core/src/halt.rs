@@ -1,0 +1,444 @@
+//! Consistent halting: Miller & Choi 1988, section 2, with the points it leaves open fixed.
+//!
+//! A node that halts sends one marker along every channel, drains until each is delivered, and parks. A marker stops its
+//! receiver on arrival: what is ahead of it in the channel is channel state. Markers travel both ways along a channel, so
+//! that a crash at the end of a pipeline stops its producer. Releasing is a barrier: the release travels in band and
+//! counts only for the halt it names.
+use crate::{HaltId, NodeId, PortId, PortSet};
+
+/// The nodes that had halted when a marker was sent, first the initiator: section 2.2.4, order of halting.
+///
+/// # Example
+/// ```
+/// use stillpoint_core::{HaltOrder, NodeId};
+/// let order = HaltOrder::<4>::new().then(NodeId(2)).then(NodeId(0));
+/// assert_eq!(order.initiator(), Some(NodeId(2)));
+/// assert_eq!(order.nodes(), [NodeId(2), NodeId(0)]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct HaltOrder<const N: usize> {
+    length: u8,
+    nodes: [NodeId; N],
+}
+
+impl<const N: usize> HaltOrder<N> {
+    /// Nobody halted yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { length: 0, nodes: [NodeId(0); N] }
+    }
+
+    /// The order with `node` appended, unless it is there already or does not fit.
+    #[must_use]
+    pub fn then(mut self, node: NodeId) -> Self {
+        if !self.nodes().contains(&node)
+            && let Some(place) = self.nodes.get_mut(usize::from(self.length))
+        {
+            *place = node;
+            self.length += 1;
+        }
+        self
+    }
+
+    /// The nodes, in the order in which they halted.
+    #[must_use]
+    pub fn nodes(&self) -> &[NodeId] {
+        self.nodes.get(..usize::from(self.length)).unwrap_or(&[])
+    }
+
+    /// Who started the halt.
+    #[must_use]
+    pub fn initiator(&self) -> Option<NodeId> {
+        self.nodes().first().copied()
+    }
+}
+
+impl<const N: usize> Default for HaltOrder<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Miller & Choi's halt marker: the last item of a channel when its sender stops.
+///
+/// # Example: over the wire and back
+/// ```
+/// use stillpoint_core::{HaltId, HaltMarker, HaltOrder, NodeId};
+/// let marker = HaltMarker::<4> { id: HaltId(3), position: 41, order: HaltOrder::new().then(NodeId(1)) };
+/// let mut bytes = [0; HaltMarker::<4>::MAX_LEN];
+/// let length = marker.write(&mut bytes).unwrap();
+/// assert_eq!(HaltMarker::read(&bytes[..length]), Ok(marker));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct HaltMarker<const N: usize> {
+    /// Which halt.
+    pub id: HaltId,
+    /// Where the marker stands: how many messages its sender had sent into the channel, or, on the reverse lane, how
+    /// many it had received from it.
+    pub position: u32,
+    /// Who had halted before it was sent, the sender last.
+    pub order: HaltOrder<N>,
+}
+
+/// Why bytes are not a halt marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum MarkerError {
+    /// The bytes end before the marker does.
+    Truncated,
+    /// There are bytes after the marker.
+    TrailingBytes,
+    /// It names more nodes than the system has, or one that the system does not have.
+    NodeOutOfRange,
+    /// It names a node twice.
+    NodeTwice(NodeId),
+    /// The lent buffer is too small; lend `MAX_LEN` bytes.
+    NoRoom,
+}
+
+impl<const N: usize> HaltMarker<N> {
+    /// The length of the longest marker on the wire.
+    pub const MAX_LEN: usize = 7 + N;
+
+    /// Writes the wire form: id (2), position (4), number of names (1), names. Returns its length.
+    pub fn write(&self, out: &mut [u8]) -> Result<usize, MarkerError> {
+        let names = self.order.nodes();
+        let length = 7 + names.len();
+        let room = out.get_mut(..length).ok_or(MarkerError::NoRoom)?;
+        let header = self.id.0.to_le_bytes().into_iter().chain(self.position.to_le_bytes()).chain([self.order.length]);
+        for (byte, value) in room.iter_mut().zip(header.chain(names.iter().map(|node| node.0))) {
+            *byte = value;
+        }
+        Ok(length)
+    }
+
+    /// Reads the wire form.
+    pub fn read(bytes: &[u8]) -> Result<Self, MarkerError> {
+        let (&[id0, id1, p0, p1, p2, p3, count], names) = bytes.split_first_chunk().ok_or(MarkerError::Truncated)?;
+        if usize::from(count) > N {
+            return Err(MarkerError::NodeOutOfRange);
+        }
+        let (names, rest) = names.split_at_checked(usize::from(count)).ok_or(MarkerError::Truncated)?;
+        if !rest.is_empty() {
+            return Err(MarkerError::TrailingBytes);
+        }
+        let mut order = HaltOrder::new();
+        for name in names.iter().copied().map(NodeId) {
+            if usize::from(name.0) >= N {
+                return Err(MarkerError::NodeOutOfRange);
+            }
+            if order.nodes().contains(&name) {
+                return Err(MarkerError::NodeTwice(name));
+            }
+            order = order.then(name);
+        }
+        Ok(Self { id: HaltId(u16::from_le_bytes([id0, id1])), position: u32::from_le_bytes([p0, p1, p2, p3]), order })
+    }
+}
+
+/// Where a node stands between running and parked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Phase {
+    /// The application runs.
+    Running,
+    /// Stopped alone by a delayed halt; everybody else runs on.
+    Suspended,
+    /// The application is frozen; markers are on their way.
+    Draining {
+        /// The ports whose marker is not yet known to be delivered.
+        open: PortSet,
+        /// The ports that went down before their marker was delivered.
+        undelivered: PortSet,
+        /// The release came before draining was over.
+        released: bool,
+        /// The node was stopped alone when the halt came.
+        suspended: bool,
+    },
+    /// Stopped at a consistent moment.
+    Parked {
+        /// The ports whose marker was not delivered when the limit ran out or the link went down.
+        undelivered: PortSet,
+        /// The node was stopped alone when the halt came.
+        suspended: bool,
+    },
+}
+
+/// What a change of phase asks of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reaction {
+    /// Nothing changed that anybody must act on.
+    Nothing,
+    /// A halt began: send markers, freeze the application.
+    Halt,
+    /// Draining is over: park.
+    Park,
+    /// The halt is over: pass the release on and run.
+    Leave,
+}
+
+/// The halting part of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Halting<const N: usize> {
+    pub(crate) phase: Phase,
+    pub(crate) last: HaltId,
+    pub(crate) order: HaltOrder<N>,
+    /// The ports on which a marker of the present halt arrived.
+    pub(crate) seen: PortSet,
+}
+
+impl<const N: usize> Halting<N> {
+    pub(crate) const fn new() -> Self {
+        Self { phase: Phase::Running, last: HaltId(0), order: HaltOrder::new(), seen: PortSet::EMPTY }
+    }
+
+    #[inline]
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running)
+    }
+
+    pub(crate) fn is_halted(&self) -> bool {
+        matches!(self.phase, Phase::Draining { .. } | Phase::Parked { .. })
+    }
+
+    /// Marker-sending rule. A node that halts already has nothing to initiate.
+    pub(crate) fn initiate(&mut self, me: NodeId, links: PortSet) -> Reaction {
+        if self.is_halted() {
+            return Reaction::Nothing;
+        }
+        self.enter(self.last.next(), HaltOrder::new().then(me), links)
+    }
+
+    /// Marker-receiving rule: a newer halt is adopted in every phase, the same one noted, an older one ignored.
+    pub(crate) fn on_marker(&mut self, me: NodeId, port: PortId, marker: &HaltMarker<N>, links: PortSet) -> Reaction {
+        let reaction = if marker.id.is_newer_than(self.last) {
+            self.enter(marker.id, marker.order.then(me), links)
+        } else {
+            Reaction::Nothing
+        };
+        if marker.id == self.last && self.is_halted() {
+            self.seen = self.seen.with(port);
+        }
+        reaction
+    }
+
+    /// Halts with `id`, which must be newer than the last one.
+    pub(crate) fn enter(&mut self, id: HaltId, order: HaltOrder<N>, links: PortSet) -> Reaction {
+        let suspended = self.suspended();
+        self.last = id;
+        self.order = order;
+        self.seen = PortSet::EMPTY;
+        self.phase = if links.is_empty() {
+            Phase::Parked { undelivered: PortSet::EMPTY, suspended }
+        } else {
+            Phase::Draining { open: links, undelivered: PortSet::EMPTY, released: false, suspended }
+        };
+        Reaction::Halt
+    }
+
+    fn suspended(&self) -> bool {
+        match self.phase {
+            Phase::Running => false,
+            Phase::Suspended => true,
+            Phase::Draining { suspended, .. } | Phase::Parked { suspended, .. } => suspended,
+        }
+    }
+
+    /// The markers on `ports` are known to have arrived.
+    pub(crate) fn delivered(&mut self, ports: PortSet, id: HaltId) -> Reaction {
+        if id != self.last {
+            return Reaction::Nothing;
+        }
+        match &mut self.phase {
+            Phase::Draining { open, .. } => *open = open.difference(ports),
+            Phase::Parked { undelivered, .. } => *undelivered = undelivered.difference(ports),
+            Phase::Running | Phase::Suspended => {}
+        }
+        self.drained()
+    }
+
+    /// The links behind `ports` will not deliver: they went down, or the limit ran out.
+    pub(crate) fn give_up(&mut self, ports: PortSet) -> Reaction {
+        if let Phase::Draining { open, undelivered, .. } = &mut self.phase {
+            *undelivered = PortSet(undelivered.0 | open.intersection(ports).0);
+            *open = open.difference(ports);
+        }
+        self.drained()
+    }
+
+    fn drained(&mut self) -> Reaction {
+        match self.phase {
+            Phase::Draining { open, released, undelivered, suspended } if open.is_empty() => {
+                self.phase = Phase::Parked { undelivered, suspended };
+                if released { self.leave() } else { Reaction::Park }
+            }
+            _ => Reaction::Nothing,
+        }
+    }
+
+    /// A release counts only for the halt that it names.
+    pub(crate) fn release(&mut self, id: HaltId) -> Reaction {
+        if id != self.last {
+            return Reaction::Nothing;
+        }
+        match &mut self.phase {
+            Phase::Running | Phase::Suspended => Reaction::Nothing,
+            Phase::Draining { released, .. } => {
+                *released = true;
+                Reaction::Nothing
+            }
+            Phase::Parked { .. } => self.leave(),
+        }
+    }
+
+    fn leave(&mut self) -> Reaction {
+        self.phase = if self.suspended() { Phase::Suspended } else { Phase::Running };
+        self.seen = PortSet::EMPTY;
+        self.order = HaltOrder::new();
+        Reaction::Leave
+    }
+
+    /// Delayed halt: stops this node alone.
+    pub(crate) fn suspend(&mut self, suspend: bool) {
+        match &mut self.phase {
+            phase @ (Phase::Running | Phase::Suspended) => {
+                *phase = if suspend { Phase::Suspended } else { Phase::Running };
+            }
+            Phase::Draining { suspended, .. } | Phase::Parked { suspended, .. } => *suspended = suspend,
+        }
+    }
+}
+
+#[cfg(any(test, on_target))]
+mod tests {
+    use super::*;
+    use stillpoint_test::test;
+
+    const ME: NodeId = NodeId(1);
+    const LINKS: PortSet = PortSet(0b11);
+    const P0: PortId = PortId(0);
+    const P1: PortId = PortId(1);
+
+    fn marker(id: u16) -> HaltMarker<4> {
+        HaltMarker { id: HaltId(id), position: 0, order: HaltOrder::new().then(NodeId(0)) }
+    }
+
+    fn parked(id: u16) -> Halting<4> {
+        let mut halting = Halting::new();
+        assert_eq!(halting.on_marker(ME, P0, &marker(id), LINKS), Reaction::Halt);
+        assert_eq!(halting.delivered(LINKS, HaltId(id)), Reaction::Park);
+        halting
+    }
+
+    /// Miller & Choi 2.2.1: the first marker halts a node, later ones with the same id change nothing but what was seen.
+    #[test]
+    fn the_first_marker_halts_and_a_second_with_the_same_id_does_not_again() {
+        let mut halting = Halting::<4>::new();
+        assert_eq!(halting.on_marker(ME, P0, &marker(1), LINKS), Reaction::Halt);
+        let phase = halting.phase;
+        assert_eq!(halting.on_marker(ME, P1, &marker(1), LINKS), Reaction::Nothing);
+        assert_eq!((halting.phase, halting.last, halting.seen), (phase, HaltId(1), LINKS));
+    }
+
+    /// Miller & Choi 2.2.1: an old marker is left over from a previous halting and is ignored.
+    #[test]
+    fn a_stale_marker_is_ignored_while_running_and_while_parked() {
+        let mut halting = parked(5);
+        let before = halting.clone();
+        assert_eq!(halting.on_marker(ME, P1, &marker(4), LINKS), Reaction::Nothing);
+        assert_eq!(halting, before);
+        assert_eq!(halting.release(HaltId(5)), Reaction::Leave);
+        let before = halting.clone();
+        assert_eq!(halting.on_marker(ME, P1, &marker(5), LINKS), Reaction::Nothing);
+        assert_eq!(halting, before);
+    }
+
+    #[test]
+    fn a_node_parks_only_when_every_marker_is_delivered() {
+        let mut halting = Halting::<4>::new();
+        halting.initiate(ME, LINKS);
+        assert_eq!(halting.delivered(PortSet::EMPTY.with(P1), HaltId(1)), Reaction::Nothing);
+        assert_eq!(halting.delivered(LINKS, HaltId(9)), Reaction::Nothing, "an acknowledgement of another halt");
+        assert_eq!(halting.delivered(PortSet::EMPTY.with(P0), HaltId(1)), Reaction::Park);
+    }
+
+    #[test]
+    fn a_link_that_never_delivers_is_given_up_and_named() {
+        let mut halting = Halting::<4>::new();
+        halting.initiate(ME, LINKS);
+        halting.delivered(PortSet::EMPTY.with(P0), HaltId(1));
+        assert_eq!(halting.give_up(LINKS), Reaction::Park);
+        assert_eq!(halting.phase, Phase::Parked { undelivered: PortSet::EMPTY.with(P1), suspended: false });
+    }
+
+    #[test]
+    fn a_release_for_another_halt_is_ignored() {
+        let mut halting = parked(5);
+        assert_eq!(halting.release(HaltId(4)), Reaction::Nothing);
+        assert_eq!(halting.release(HaltId(6)), Reaction::Nothing);
+        assert_eq!(halting.release(HaltId(5)), Reaction::Leave);
+        assert_eq!(halting.release(HaltId(5)), Reaction::Nothing, "released already");
+    }
+
+    #[test]
+    fn a_release_that_comes_while_draining_counts_when_draining_is_over() {
+        let mut halting = Halting::<4>::new();
+        halting.initiate(ME, LINKS);
+        assert_eq!(halting.release(HaltId(1)), Reaction::Nothing);
+        assert_eq!(halting.delivered(LINKS, HaltId(1)), Reaction::Leave);
+        assert!(halting.is_running());
+    }
+
+    #[test]
+    fn a_newer_halt_met_while_parked_is_adopted_without_running_in_between() {
+        let mut halting = parked(5);
+        assert_eq!(halting.on_marker(ME, P0, &marker(6), LINKS), Reaction::Halt);
+        assert!(halting.is_halted());
+        assert_eq!(halting.release(HaltId(5)), Reaction::Nothing, "the old release came too late");
+        assert_eq!(halting.delivered(LINKS, HaltId(6)), Reaction::Park);
+    }
+
+    #[test]
+    fn a_second_halt_straight_after_a_resume_has_a_newer_id() {
+        let mut halting = parked(5);
+        halting.release(HaltId(5));
+        assert_eq!(halting.initiate(ME, LINKS), Reaction::Halt);
+        assert_eq!(halting.last, HaltId(6));
+        assert_eq!(halting.initiate(ME, LINKS), Reaction::Nothing);
+    }
+
+    #[test]
+    fn a_node_stopped_alone_stays_so_after_a_consistent_halt() {
+        let mut halting = Halting::<4>::new();
+        halting.suspend(true);
+        assert_eq!(halting.on_marker(ME, P0, &marker(1), LINKS), Reaction::Halt);
+        halting.delivered(LINKS, HaltId(1));
+        assert_eq!(halting.release(HaltId(1)), Reaction::Leave);
+        assert_eq!(halting.phase, Phase::Suspended);
+        halting.suspend(false);
+        assert!(halting.is_running());
+    }
+
+    /// Miller & Choi 2.2.4: each process appends its name to the marker.
+    #[test]
+    fn the_marker_that_halts_a_node_says_who_halted_before_it() {
+        let halting = parked(1);
+        assert_eq!(halting.order.nodes(), [NodeId(0), ME]);
+    }
+
+    #[test]
+    fn a_malformed_marker_is_refused_with_what_is_wrong() {
+        let mut bytes = [0; HaltMarker::<4>::MAX_LEN];
+        let length = marker(7).write(&mut bytes).unwrap();
+        for cut in 0..length {
+            assert_eq!(HaltMarker::<4>::read(&bytes[..cut]), Err(MarkerError::Truncated));
+        }
+        assert_eq!(HaltMarker::<4>::read(&bytes[..=length]), Err(MarkerError::TrailingBytes));
+        assert_eq!(HaltMarker::<4>::read(&[1, 0, 0, 0, 0, 0, 1, 4]), Err(MarkerError::NodeOutOfRange));
+        assert_eq!(HaltMarker::<4>::read(&[1, 0, 0, 0, 0, 0, 5, 0, 1, 2, 3, 0]), Err(MarkerError::NodeOutOfRange));
+        assert_eq!(HaltMarker::<4>::read(&[1, 0, 0, 0, 0, 0, 2, 3, 3]), Err(MarkerError::NodeTwice(NodeId(3))));
+        assert_eq!(marker(7).write(&mut [0; 7]), Err(MarkerError::NoRoom));
+    }
+}

@@ -1,0 +1,513 @@
+//! What travels with a message so that its receiver knows what happened before it.
+//!
+//! Two kinds, chosen per system. An **event stamp** is the sender's event number only: channels are FIFO, so the host can
+//! rebuild all order from the nodes' logs, as long as every node records every send and receive. A **vector stamp** is
+//! differential: the entries that changed since the last message on the same channel, as differences; after a loss,
+//! a reset or a reconnect it is the full vector once.
+//!
+//! The wire form is in `docs/WIRE.md`. The first byte is
+//! `form (2 bits) | carry follows (1) | mask or difference (5)`.
+use crate::{EventNumber, NodeId, VectorClock};
+
+/// Which stamp the messages of a system carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum StampKind {
+    /// The sender's event number. One byte as a rule; sound only where every node records every send and receive.
+    Event,
+    /// The vector entries that changed. What restricted recording and race detection on the target need.
+    Vector,
+}
+
+/// Why a stamp was refused; the node that was given it is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum StampError {
+    /// The bytes end before the stamp does.
+    Truncated,
+    /// The stamp names a node that the system does not have: the sender was built for another number of nodes.
+    NodeOutOfRange,
+    /// A difference arrived before any full stamp: a message of this channel was lost, or the link came up anew.
+    Unsynchronised,
+    /// An entry is older than what this channel said before.
+    RunsBackwards(NodeId),
+    /// The sender claims to know events of this node that have not happened.
+    FromTheFuture(EventNumber),
+    /// The lent buffer cannot hold the stamp; lend `max_stamp_len` bytes.
+    NoRoom,
+}
+
+const FORM_EVENT: u8 = 0 << 6;
+const FORM_SHORT: u8 = 1 << 6;
+const FORM_LONG: u8 = 2 << 6;
+const FORM_FULL: u8 = 3 << 6;
+const FORM: u8 = 3 << 6;
+/// Set when stages of causal predicates follow the stamp.
+pub(crate) const CARRY: u8 = 1 << 5;
+const INLINE: u8 = CARRY - 1;
+/// Up to this many nodes the mask of changed entries fits into the first byte.
+const INLINE_NODES: usize = 5;
+
+const fn mask_bytes(nodes: usize) -> usize {
+    if nodes <= INLINE_NODES { 0 } else { nodes.div_ceil(8) }
+}
+
+/// The length of the longest stamp in a system of this many nodes, without predicate stages.
+#[must_use]
+pub const fn max_stamp_len(nodes: usize) -> usize {
+    1 + mask_bytes(nodes) + 4 * nodes
+}
+
+/// One channel's memory of what was said on it: at the sender what the peer was told, at the receiver what was heard.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Said<const N: usize> {
+    entries: [u32; N],
+    /// Entries that changed since the last message (sender only), one bit a node.
+    pub(crate) changed: u32,
+    synced: bool,
+}
+
+impl<const N: usize> Said<N> {
+    pub(crate) const fn new() -> Self {
+        Self { entries: [0; N], changed: 0, synced: false }
+    }
+
+    /// Forgets what was said: the next stamp is a full one.
+    pub(crate) fn forget(&mut self) {
+        self.synced = false;
+    }
+
+    /// Writes the stamp of the event `clock` just counted at `me`. Returns its length.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        kind: StampKind,
+        me: NodeId,
+        clock: &VectorClock<N>,
+        out: &mut [u8],
+    ) -> Result<usize, StampError> {
+        match kind {
+            StampKind::Event => self.write_event(me, clock, out),
+            StampKind::Vector if self.synced => self.write_changes(me, clock, out),
+            StampKind::Vector => self.write_full(clock, out),
+        }
+    }
+
+    fn write_event(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
+        let number = clock.get(me).0;
+        let Some(last) = self.entries.get_mut(usize::from(me.0)) else { return Err(StampError::NodeOutOfRange) };
+        let difference = number.wrapping_sub(*last);
+        let length = if self.synced && difference < u32::from(INLINE) {
+            *out.first_mut().ok_or(StampError::NoRoom)? = FORM_EVENT | difference as u8;
+            1
+        } else {
+            let room: &mut [u8; 5] = out.first_chunk_mut().ok_or(StampError::NoRoom)?;
+            let [a, b, c, d] = number.to_le_bytes();
+            *room = [FORM_EVENT | INLINE, a, b, c, d];
+            5
+        };
+        *last = number;
+        self.synced = true;
+        Ok(length)
+    }
+
+    fn write_changes(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
+        let mask = self.changed | 1 << (me.0 & 31);
+        let start = 1 + mask_bytes(N);
+        if out.len() < start + 4 * mask.count_ones() as usize {
+            return Err(StampError::NoRoom);
+        }
+        let (head, body) = out.split_at_mut(start);
+        let mut short = true;
+        let mut used = 0;
+        for (_, (now, before)) in set_bits(mask, clock.entries.iter().zip(&self.entries)) {
+            let difference = now.wrapping_sub(*before);
+            short &= difference <= 0xFF;
+            if let Some(byte) = body.get_mut(used) {
+                *byte = difference as u8;
+            }
+            used += 1;
+        }
+        if !short {
+            used = 0;
+            for (_, now) in set_bits(mask, clock.entries.iter()) {
+                if let Some(room) = body.get_mut(used..used + 4) {
+                    room.copy_from_slice(&now.to_le_bytes());
+                }
+                used += 4;
+            }
+        }
+        write_head::<N>(head, if short { FORM_SHORT } else { FORM_LONG }, mask);
+        for (_, (now, before)) in set_bits(mask, clock.entries.iter().zip(self.entries.iter_mut())) {
+            *before = *now;
+        }
+        self.changed = 0;
+        Ok(start + used)
+    }
+
+    fn write_full(&mut self, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
+        let length = 1 + 4 * N;
+        let room = out.get_mut(..length).ok_or(StampError::NoRoom)?;
+        if let Some((head, body)) = room.split_first_mut() {
+            *head = FORM_FULL;
+            for (bytes, entry) in body.chunks_exact_mut(4).zip(&clock.entries) {
+                bytes.copy_from_slice(&entry.to_le_bytes());
+            }
+        }
+        self.entries = clock.entries;
+        self.changed = 0;
+        self.synced = true;
+        Ok(length)
+    }
+
+    /// Reads a stamp that came from `peer` and merges it into `clock`. Returns its length and the entries it raised.
+    #[inline]
+    pub(crate) fn read(
+        &mut self,
+        me: NodeId,
+        peer: NodeId,
+        clock: &mut VectorClock<N>,
+        bytes: &[u8],
+    ) -> Result<(usize, u32), StampError> {
+        let parsed = Parsed::<N>::parse(bytes)?;
+        self.check(me, peer, clock, &parsed)?;
+        let mut raised = 0;
+        match parsed.body {
+            Body::Event(difference) => self.hear(peer, clock, self.event_number(peer, difference), &mut raised),
+            Body::Number(number) => self.hear(peer, clock, number, &mut raised),
+            Body::Short(mask, differences) => {
+                let mut differences = differences.iter();
+                for (node, (heard, mine)) in set_bits(mask, self.entries.iter_mut().zip(&mut clock.entries)) {
+                    *heard = heard.wrapping_add(u32::from(differences.next().copied().unwrap_or(0)));
+                    raised |= raise(mine, *heard) << node;
+                }
+            }
+            Body::Words(mask, words) => {
+                for ((node, (heard, mine)), word) in
+                    set_bits(mask, self.entries.iter_mut().zip(&mut clock.entries)).zip(words_of(words))
+                {
+                    *heard = word;
+                    raised |= raise(mine, word) << node;
+                }
+            }
+        }
+        self.synced |= parsed.synchronises();
+        Ok((parsed.length, raised))
+    }
+
+    fn event_number(&self, peer: NodeId, difference: u8) -> u32 {
+        self.entries.get(usize::from(peer.0)).copied().unwrap_or(0).wrapping_add(u32::from(difference))
+    }
+
+    fn hear(&mut self, peer: NodeId, clock: &mut VectorClock<N>, number: u32, raised: &mut u32) {
+        let index = usize::from(peer.0);
+        if let (Some(heard), Some(mine)) = (self.entries.get_mut(index), clock.entries.get_mut(index)) {
+            *heard = number;
+            *raised |= raise(mine, number) << (peer.0 & 31);
+        }
+    }
+
+    /// Refuses what cannot be, before anything changes.
+    #[inline]
+    fn check(&self, me: NodeId, peer: NodeId, clock: &VectorClock<N>, parsed: &Parsed<'_, N>) -> Result<(), StampError> {
+        if !self.synced && !parsed.synchronises() {
+            return Err(StampError::Unsynchronised);
+        }
+        let own = clock.get(me);
+        let claim = |number: u32| {
+            if EventNumber(number).is_newer_than(own) {
+                return Err(StampError::FromTheFuture(EventNumber(number)));
+            }
+            Ok(())
+        };
+        match parsed.body {
+            Body::Event(_) => Ok(()),
+            Body::Number(number) => self.check_forward(peer, number),
+            Body::Short(mask, differences) => {
+                let my_bit = 1 << (me.0 & 31);
+                if mask & my_bit == 0 {
+                    return Ok(());
+                }
+                let place = (mask & (my_bit - 1)).count_ones() as usize;
+                let heard = self.entries.get(usize::from(me.0)).copied().unwrap_or(0);
+                claim(heard.wrapping_add(u32::from(differences.get(place).copied().unwrap_or(0))))
+            }
+            Body::Words(mask, words) => {
+                for (node, word) in set_bits(mask, 0u8..N as u8).zip(words_of(words)).map(|((_, node), word)| (NodeId(node), word))
+                {
+                    // A peer that restarted may have forgotten what it knew of others, never where it stands itself.
+                    if self.synced && (!parsed.full || node == peer) {
+                        self.check_forward(node, word)?;
+                    }
+                    if node == me {
+                        claim(word)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn check_forward(&self, node: NodeId, number: u32) -> Result<(), StampError> {
+        let heard = EventNumber(self.entries.get(usize::from(node.0)).copied().unwrap_or(0));
+        if heard.is_newer_than(EventNumber(number)) { Err(StampError::RunsBackwards(node)) } else { Ok(()) }
+    }
+}
+
+/// A stamp's bytes with their limits checked.
+struct Parsed<'a, const N: usize> {
+    body: Body<'a>,
+    length: usize,
+    full: bool,
+}
+
+enum Body<'a> {
+    Event(u8),
+    Number(u32),
+    Short(u32, &'a [u8]),
+    Words(u32, &'a [u8]),
+}
+
+impl<'a, const N: usize> Parsed<'a, N> {
+    fn parse(bytes: &'a [u8]) -> Result<Self, StampError> {
+        let (&head, rest) = bytes.split_first().ok_or(StampError::Truncated)?;
+        let (body, length) = match head & FORM {
+            FORM_EVENT if head & INLINE != INLINE => (Body::Event(head & INLINE), 1),
+            FORM_EVENT => {
+                let number = rest.first_chunk().ok_or(StampError::Truncated)?;
+                (Body::Number(u32::from_le_bytes(*number)), 5)
+            }
+            FORM_FULL => {
+                let words = rest.get(..4 * N).ok_or(StampError::Truncated)?;
+                (Body::Words(all_nodes::<N>(), words), 1 + 4 * N)
+            }
+            form => {
+                let mask = read_mask::<N>(head, rest)?;
+                let start = mask_bytes(N);
+                let size = mask.count_ones() as usize * if form == FORM_SHORT { 1 } else { 4 };
+                let body = rest.get(start..start + size).ok_or(StampError::Truncated)?;
+                let body = if form == FORM_SHORT { Body::Short(mask, body) } else { Body::Words(mask, body) };
+                (body, 1 + start + size)
+            }
+        };
+        Ok(Self { body, length, full: head & FORM == FORM_FULL })
+    }
+
+    /// Whether this stamp can be the first on a channel.
+    fn synchronises(&self) -> bool {
+        self.full || matches!(self.body, Body::Number(_))
+    }
+}
+
+const fn all_nodes<const N: usize>() -> u32 {
+    if N >= 32 { u32::MAX } else { (1 << N) - 1 }
+}
+
+fn write_head<const N: usize>(head: &mut [u8], form: u8, mask: u32) {
+    if let Some((first, rest)) = head.split_first_mut() {
+        *first = if mask_bytes(N) == 0 { form | (mask as u8 & INLINE) } else { form };
+        for (byte, value) in rest.iter_mut().zip(mask.to_le_bytes()) {
+            *byte = value;
+        }
+    }
+}
+
+fn read_mask<const N: usize>(head: u8, rest: &[u8]) -> Result<u32, StampError> {
+    let mut mask = u32::from(head & INLINE);
+    if mask_bytes(N) > 0 {
+        let mut bytes = [0; 4];
+        for (byte, value) in bytes.iter_mut().zip(rest.get(..mask_bytes(N)).ok_or(StampError::Truncated)?) {
+            *byte = *value;
+        }
+        mask = u32::from_le_bytes(bytes);
+    }
+    if mask & !all_nodes::<N>() != 0 { Err(StampError::NodeOutOfRange) } else { Ok(mask) }
+}
+
+fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    bytes.chunks_exact(4).map(|word| word.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)))
+}
+
+/// Raises `mine` to `theirs` where that is newer; 1 if it did.
+#[inline]
+fn raise(mine: &mut u32, theirs: u32) -> u32 {
+    let newer = (mine.wrapping_sub(theirs) as i32) < 0;
+    if newer {
+        *mine = theirs;
+    }
+    u32::from(newer)
+}
+
+/// The items of `all` whose bit is set, with their place.
+#[inline]
+fn set_bits<T>(mask: u32, all: impl Iterator<Item = T>) -> impl Iterator<Item = (u32, T)> {
+    all.enumerate().map(|(place, item)| (place as u32, item)).filter(move |(place, _)| mask >> (place & 31) & 1 != 0)
+}
+
+#[cfg(any(test, on_target))]
+mod tests {
+    use super::*;
+    use stillpoint_test::test;
+
+    const ME: NodeId = NodeId(0);
+    const PEER: NodeId = NodeId(1);
+
+    /// One channel from node 0 to node 1 in a system of `N`.
+    struct Channel<const N: usize> {
+        kind: StampKind,
+        told: Said<N>,
+        heard: Said<N>,
+        sender: VectorClock<N>,
+        receiver: VectorClock<N>,
+    }
+
+    impl<const N: usize> Channel<N> {
+        fn new(kind: StampKind) -> Self {
+            let clock = VectorClock::new();
+            Self { kind, told: Said::new(), heard: Said::new(), sender: clock, receiver: clock }
+        }
+
+        fn send(&mut self) -> ([u8; 160], usize) {
+            let mut bytes = [0; 160];
+            self.sender.tick(ME);
+            let length = self.told.write(self.kind, ME, &self.sender, &mut bytes).unwrap();
+            (bytes, length)
+        }
+
+        fn receive(&mut self, bytes: &[u8]) -> Result<(usize, u32), StampError> {
+            self.heard.read(PEER, ME, &mut self.receiver, bytes)
+        }
+
+        /// Something else raised the sender's entries.
+        fn learn(&mut self, node: usize, number: u32) {
+            self.sender.entries[node] = number;
+            self.told.changed |= 1 << node;
+        }
+    }
+
+    fn the_receiver_knows_what_the_sender_knew<const N: usize>(kind: StampKind) {
+        let mut channel = Channel::<N>::new(kind);
+        for round in 0..300u32 {
+            if kind == StampKind::Vector {
+                channel.learn(2 + round as usize % (N - 2), round * 3);
+            }
+            if round == 100 {
+                channel.told.forget();
+            }
+            let (bytes, length) = channel.send();
+            let (read, _) = channel.receive(&bytes[..length]).unwrap();
+            assert_eq!(read, length);
+            assert_eq!(channel.receiver.get(ME), channel.sender.get(ME));
+            if kind == StampKind::Vector {
+                assert_eq!(channel.receiver, channel.sender);
+            }
+        }
+    }
+
+    #[test]
+    fn after_each_message_the_receiver_knows_what_the_sender_knew() {
+        the_receiver_knows_what_the_sender_knew::<4>(StampKind::Vector);
+        the_receiver_knows_what_the_sender_knew::<5>(StampKind::Vector);
+        the_receiver_knows_what_the_sender_knew::<6>(StampKind::Vector);
+        the_receiver_knows_what_the_sender_knew::<32>(StampKind::Vector);
+        the_receiver_knows_what_the_sender_knew::<4>(StampKind::Event);
+    }
+
+    #[test]
+    fn four_changed_entries_take_five_bytes_and_an_event_stamp_one() {
+        let mut channel = Channel::<4>::new(StampKind::Vector);
+        assert_eq!(channel.send().1, max_stamp_len(4));
+        (1..4).for_each(|node| channel.learn(node, 200));
+        assert_eq!(channel.send().1, 5);
+        assert_eq!(channel.send().1, 2, "only the sender's own entry changed");
+        let mut channel = Channel::<4>::new(StampKind::Event);
+        assert_eq!(channel.send().1, 5);
+        assert_eq!(channel.send().1, 1);
+    }
+
+    #[test]
+    fn a_large_step_such_as_a_new_epoch_takes_the_long_form() {
+        let mut channel = Channel::<4>::new(StampKind::Vector);
+        let (bytes, length) = channel.send();
+        channel.receive(&bytes[..length]).unwrap();
+        channel.learn(2, 0x0100_0001);
+        let (bytes, length) = channel.send();
+        assert_eq!(bytes[0] & FORM, FORM_LONG);
+        channel.receive(&bytes[..length]).unwrap();
+        assert_eq!(channel.receiver, channel.sender);
+    }
+
+    #[test]
+    fn a_difference_without_a_full_stamp_before_it_is_refused() {
+        let mut channel = Channel::<4>::new(StampKind::Vector);
+        let _lost = channel.send();
+        let (bytes, length) = channel.send();
+        assert_eq!(channel.receive(&bytes[..length]), Err(StampError::Unsynchronised));
+        assert_eq!(channel.receiver, VectorClock::new());
+        assert_eq!(channel.heard, Said::new());
+    }
+
+    #[test]
+    fn a_claim_about_events_of_ours_that_never_happened_is_refused_and_changes_nothing() {
+        let mut channel = Channel::<4>::new(StampKind::Vector);
+        channel.learn(1, 7);
+        let (bytes, length) = channel.send();
+        assert_eq!(channel.receive(&bytes[..length]), Err(StampError::FromTheFuture(EventNumber(7))));
+        assert_eq!(channel.receiver, VectorClock::new());
+        // The same in a difference.
+        channel.receiver.entries[1] = 7;
+        channel.receive(&bytes[..length]).unwrap();
+        channel.learn(1, 9);
+        let (bytes, length) = channel.send();
+        let before = (channel.receiver, channel.heard.clone());
+        assert_eq!(channel.receive(&bytes[..length]), Err(StampError::FromTheFuture(EventNumber(9))));
+        assert_eq!((channel.receiver, channel.heard.clone()), before);
+    }
+
+    #[test]
+    fn a_count_that_runs_backwards_is_refused() {
+        let mut channel = Channel::<4>::new(StampKind::Vector);
+        let (old, length) = channel.send();
+        channel.told.forget();
+        let (new, _) = channel.send();
+        channel.receive(&new[..length]).unwrap();
+        assert_eq!(channel.receive(&old[..length]), Err(StampError::RunsBackwards(ME)));
+    }
+
+    #[test]
+    fn every_prefix_of_a_stamp_is_refused_as_truncated() {
+        for kind in [StampKind::Vector, StampKind::Event] {
+            let mut channel = Channel::<8>::new(kind);
+            for round in 0..3 {
+                channel.learn(3, if round == 2 { 0x0500_0000 } else { round });
+                let (bytes, length) = channel.send();
+                for cut in 0..length {
+                    let short = channel.receive(&bytes[..cut]);
+                    assert!(matches!(short, Err(StampError::Truncated)), "{cut} of {length}");
+                }
+                channel.receive(&bytes[..length]).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn an_entry_beyond_the_system_is_refused() {
+        let mut channel = Channel::<3>::new(StampKind::Vector);
+        let (bytes, length) = channel.send();
+        channel.receive(&bytes[..length]).unwrap();
+        assert_eq!(channel.receive(&[FORM_SHORT | 0b1000, 1]), Err(StampError::NodeOutOfRange));
+    }
+
+    #[test]
+    fn a_buffer_too_small_is_refused_and_nothing_is_taken_as_said() {
+        let mut channel = Channel::<4>::new(StampKind::Vector);
+        let before = channel.told.clone();
+        assert_eq!(channel.told.write(StampKind::Vector, ME, &channel.sender, &mut [0; 16]), Err(StampError::NoRoom));
+        assert_eq!(channel.told, before);
+        let _ = channel.send();
+        let before = channel.told.clone();
+        assert_eq!(channel.told.write(StampKind::Vector, ME, &channel.sender, &mut [0; 4]), Err(StampError::NoRoom));
+        assert_eq!(channel.told, before);
+    }
+}

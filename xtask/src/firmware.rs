@@ -1,0 +1,121 @@
+//! Building firmware: which package, which artifact, and where the ELF file is afterwards.
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::command::{self, CommandError};
+use crate::toolchain::{CORTEX_M33, Toolchain};
+
+/// One firmware image of the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Firmware {
+    package: &'static str,
+    artifact: Artifact,
+    on_target: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Artifact {
+    Bin(&'static str),
+    Example(&'static str),
+    Examples,
+}
+
+/// Why there is no firmware.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The compiler's own messages are on the screen.
+    #[error("the firmware does not build: {0}")]
+    Cargo(#[from] CommandError),
+    /// cargo built something, but not what was asked for.
+    #[error("cargo built no executable from {0}; does the example or package still exist?")]
+    NoExecutable(String),
+}
+
+impl Firmware {
+    /// A demo of the agent, `target-agent/examples/<name>.rs`.
+    pub fn example(name: &'static str) -> Self {
+        Self { package: "stillpoint-agent", artifact: Artifact::Example(name), on_target: false }
+    }
+
+    /// Every demo of the agent.
+    pub fn examples() -> Self {
+        Self { package: "stillpoint-agent", artifact: Artifact::Examples, on_target: false }
+    }
+
+    /// The program of a package that is firmware, with the unit tests of `stillpoint-core` built in.
+    pub fn unit_tests() -> Self {
+        let name = "stillpoint-on-target";
+        Self { package: name, artifact: Artifact::Bin(name), on_target: true }
+    }
+
+    /// Builds it and returns its ELF file.
+    pub fn build(self, toolchain: Toolchain) -> Result<PathBuf, BuildError> {
+        let none = || BuildError::NoExecutable(format!("{:?} of {}", self.artifact, self.package));
+        self.build_all(toolchain)?.into_iter().next().map(|(_, elf)| elf).ok_or_else(none)
+    }
+
+    /// Builds it and returns the name and ELF file of every program that came of it, by name.
+    pub fn build_all(self, toolchain: Toolchain) -> Result<Vec<(String, PathBuf)>, BuildError> {
+        let mut cargo = self.cargo(toolchain, "build");
+        cargo.args(["--message-format", "json-render-diagnostics"]).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut elves = executables(&command::output(&mut cargo)?);
+        elves.sort();
+        Ok(elves)
+    }
+
+    /// The cargo command that does `verb` with it: build, clippy, doc.
+    pub fn cargo(self, toolchain: Toolchain, verb: &str) -> Command {
+        let mut cargo = toolchain.cargo();
+        cargo.args([verb, "--package", self.package, "--target", CORTEX_M33, "--profile", "firmware"]);
+        match self.artifact {
+            Artifact::Bin(name) => cargo.args(["--bin", name]),
+            Artifact::Example(name) => cargo.args(["--example", name]),
+            Artifact::Examples => cargo.arg("--examples"),
+        };
+        let mut target_dir = toolchain.target_dir();
+        if self.on_target {
+            // Another cfg is another build of every crate: kept apart, neither build disturbs the other.
+            target_dir.push("on-target");
+            let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+            cargo.env("RUSTFLAGS", format!("{flags} --cfg on_target").trim_start());
+        }
+        cargo.arg("--target-dir").arg(target_dir);
+        cargo
+    }
+}
+
+/// The programs named in cargo's JSON messages.
+fn executables(messages: &str) -> Vec<(String, PathBuf)> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let built = messages.filter(|message| message["reason"] == "compiler-artifact");
+    let named = built.filter_map(|message| {
+        let name = message["target"]["name"].as_str()?.to_owned();
+        Some((name, PathBuf::from(message["executable"].as_str()?)))
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_executables_are_taken_from_cargos_messages() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"defmt"},"executable":null}
+not json at all
+{"reason":"compiler-artifact","target":{"name":"relay"},"executable":"/t/relay"}
+{"reason":"build-finished","success":true}"#;
+        assert_eq!(executables(messages), [("relay".to_owned(), PathBuf::from("/t/relay"))]);
+    }
+
+    #[test]
+    fn the_unit_tests_are_built_apart_with_their_cfg() {
+        let cargo = Firmware::unit_tests().cargo(Toolchain::Rustup, "build");
+        let flags = cargo.get_envs().find(|(name, _)| *name == "RUSTFLAGS").and_then(|(_, value)| value).unwrap();
+        assert!(flags.to_string_lossy().ends_with("--cfg on_target"));
+        let demo = Firmware::example("relay").cargo(Toolchain::Rustup, "build");
+        assert!(demo.get_envs().all(|(name, _)| name != "RUSTFLAGS"));
+        let last = |command: &Command| command.get_args().last().unwrap().to_owned();
+        assert_ne!(last(&cargo), last(&demo));
+    }
+}

@@ -1,0 +1,33 @@
+//! The verbs of `cargo xtask`. One file each: what it does, its arguments, `run`.
+
+mod lint;
+mod setup;
+mod size;
+mod test;
+
+pub use lint::lint_everything;
+
+/// What to do.
+#[derive(clap::Subcommand)]
+pub enum Verb {
+    /// Install what demo and tests need, and say what was there already.
+    Setup(setup::Args),
+    /// Run the tests: all tiers, or the ones named.
+    Test(test::Args),
+    /// Check format, lints and documentation, warnings denied.
+    Lint(lint::Args),
+    /// Print flash and RAM of each demo, per section.
+    Size(size::Args),
+}
+
+impl Verb {
+    /// Does it.
+    pub fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Setup(args) => setup::run(&args),
+            Self::Test(args) => test::run(&args),
+            Self::Lint(args) => lint::run(&args),
+            Self::Size(args) => size::run(&args),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The run directory of a machine that outlives the process that started it.
+
+use super::{MachineError, MachineKind, Region};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// A directory with the sockets, the shared RAM, the console and a description of one machine.
+#[derive(Clone, Debug)]
+pub(crate) struct RunDir(PathBuf);
+
+/// What `machine.json` says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Description {
+    pub(crate) machine: MachineKind,
+    pub(crate) pid: u32,
+    /// First address and length of the shared RAM.
+    pub(crate) shared_ram: Option<(u32, u32)>,
+    pub(crate) gdb: bool,
+}
+
+impl Description {
+    pub(crate) fn shared_region(&self) -> Option<Region> {
+        self.shared_ram.map(|(base, len)| Region { base, len })
+    }
+}
+
+impl RunDir {
+    /// Makes the directory, or takes over one whose machine is gone.
+    pub(crate) fn create(path: PathBuf) -> Result<Self, MachineError> {
+        fs::create_dir_all(&path).map_err(MachineError::io(format!("making {}", path.display())))?;
+        // Other processes will be told this path, and they may stand in another directory.
+        let path = path.canonicalize().map_err(MachineError::io(format!("finding {}", path.display())))?;
+        let dir = Self(path);
+        if dir.description().is_ok_and(|found| dir.is_alive(found.pid)) {
+            return Err(MachineError::RunDirTaken(dir.0));
+        }
+        dir.remove_files();
+        Ok(dir)
+    }
+
+    /// Finds the machine that runs here.
+    pub(crate) fn open(path: &Path) -> Result<(Self, Description), MachineError> {
+        let gone = |reason: String| MachineError::NotRunning { path: path.into(), reason };
+        let dir = Self(path.canonicalize().map_err(|e| gone(e.to_string()))?);
+        let description = dir.description().map_err(gone)?;
+        if !dir.is_alive(description.pid) {
+            return Err(gone(format!("process {} has ended", description.pid)));
+        }
+        Ok((dir, description))
+    }
+
+    pub(crate) fn describe(
+        &self,
+        machine: MachineKind,
+        pid: u32,
+        shared: Option<Region>,
+        gdb: bool,
+    ) -> Result<(), MachineError> {
+        let shared_ram = shared.map(|region| (region.base, region.len));
+        let text = serde_json::json!(Description { machine, pid, shared_ram, gdb }).to_string();
+        let failed =
+            |e| MachineError::Io { what: format!("writing {}", self.file("machine.json").display()), source: e };
+        // Written aside and renamed, so that nobody reads half of it.
+        fs::write(self.file("machine.json.new"), text).map_err(failed)?;
+        fs::rename(self.file("machine.json.new"), self.file("machine.json")).map_err(failed)
+    }
+
+    fn description(&self) -> Result<Description, String> {
+        let text = fs::read(self.file("machine.json")).map_err(|e| format!("machine.json: {e}"))?;
+        serde_json::from_slice(&text).map_err(|e| format!("machine.json: {e}"))
+    }
+
+    /// Whether this process is the QEMU of this directory, and not a later process of the same number.
+    fn is_alive(&self, pid: u32) -> bool {
+        use std::os::unix::ffi::OsStrExt;
+        let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+        line.split(|byte| *byte == 0).any(|arg| arg == self.pid_file().as_os_str().as_bytes())
+    }
+
+    /// Removes what this crate wrote; files of others in the directory stay.
+    pub(crate) fn remove_files(&self) {
+        for name in ["machine.json", "machine.json.new", "pid", "gdb.sock", "qmp.sock", "ram", "debug.json"] {
+            let _ = fs::remove_file(self.file(name));
+        }
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Written by QEMU. Its path in the command line also tells whose QEMU it is.
+    pub(crate) fn pid_file(&self) -> PathBuf {
+        self.file("pid")
+    }
+
+    pub(crate) fn gdb_socket(&self) -> PathBuf {
+        self.file("gdb.sock")
+    }
+
+    pub(crate) fn qmp_socket(&self) -> PathBuf {
+        self.file("qmp.sock")
+    }
+
+    pub(crate) fn ram(&self) -> PathBuf {
+        self.file("ram")
+    }
+
+    pub(crate) fn open_ram(&self) -> Result<File, MachineError> {
+        let ram = self.ram();
+        File::options()
+            .read(true)
+            .write(true)
+            .open(&ram)
+            .map_err(MachineError::io(format!("opening the shared RAM {}", ram.display())))
+    }
+}

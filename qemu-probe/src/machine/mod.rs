@@ -1,0 +1,21 @@
+//! Starting, joining, watching and stopping QEMU machines.
+//!
+//! Nothing here needs probe-rs; build the crate with `default-features = false` to get only this.
+
+mod builder;
+mod detached;
+mod elf;
+mod error;
+mod kind;
+mod process;
+mod qmp;
+mod running;
+mod serial;
+mod shared_ram;
+
+pub use builder::MachineBuilder;
+pub use error::{ElfError, MachineError};
+pub use kind::{MachineKind, Region};
+pub use running::{Exit, Machine};
+pub use serial::{Link, LinkEnd, Serial};
+pub use shared_ram::{OutsideSharedRam, SharedRam};

@@ -1,0 +1,56 @@
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+/// Where one UART of a machine goes.
+#[derive(Debug)]
+pub enum Serial {
+    /// Nowhere.
+    Null,
+    /// What the firmware sends is written to this file.
+    File(PathBuf),
+    /// To the UART of another machine, or to the host: see [`Link`].
+    Link(LinkEnd),
+}
+
+/// A wire between two UARTs.
+///
+/// The wire is a connected pair of sockets that the machines inherit, so it has no address that anybody else could take.
+///
+/// ```
+/// use qemu_probe::{Link, Serial};
+/// let (a, b) = Link::pair().unwrap();
+/// let (for_board_a, for_board_b) = (Serial::Link(a), Serial::Link(b));
+/// # let _ = (for_board_a, for_board_b);
+/// ```
+#[derive(Debug)]
+pub struct Link;
+
+impl Link {
+    /// A new wire: its two ends.
+    pub fn pair() -> io::Result<(LinkEnd, LinkEnd)> {
+        let (a, b) = UnixStream::pair()?;
+        Ok((LinkEnd(a), LinkEnd(b)))
+    }
+}
+
+/// One end of a [`Link`].
+#[derive(Debug)]
+pub struct LinkEnd(pub(crate) UnixStream);
+
+impl LinkEnd {
+    /// Keeps this end on the host: read what the UART at the other end sends, write what it shall receive.
+    ///
+    /// ```
+    /// use qemu_probe::Link;
+    /// use std::io::{Read, Write};
+    /// let (a, b) = Link::pair().unwrap();
+    /// a.into_stream().write_all(b"ping").unwrap();
+    /// let mut got = String::new();
+    /// b.into_stream().read_to_string(&mut got).unwrap();
+    /// assert_eq!(got, "ping");
+    /// ```
+    pub fn into_stream(self) -> UnixStream {
+        self.0
+    }
+}

@@ -1,0 +1,28 @@
+//! Sends its last command-line byte over UART 1, waits for the peer's, prints both through semihosting and exits with 3.
+#![no_std]
+#![no_main]
+
+use core::ffi::CStr;
+use qemu_probe_test_firmware::{exit, print, semihost, uart_init, uart_receive, uart_send, write};
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    let mut line = [0u8; 128];
+    let mut block = [line.as_mut_ptr() as usize, line.len()];
+    semihost(0x15, block.as_mut_ptr() as usize);
+    let Ok(text) = CStr::from_bytes_until_nul(&line) else { exit(9) };
+    print(text);
+    let me = text.to_bytes().last().copied().unwrap_or(b'?');
+    // QEMU looks for received bytes only when its main loop turns, so something must turn it: a running timer does.
+    write(0xE000_E014, 100_000);
+    write(0xE000_E010, 5);
+    uart_init(0);
+    uart_init(1);
+    for byte in b"uart 0 speaks\n" {
+        uart_send(0, *byte);
+    }
+    uart_send(1, me);
+    let peer = [b' ', b'm', b'e', b't', b' ', uart_receive(1), b'\n', 0];
+    print(CStr::from_bytes_until_nul(&peer).unwrap_or_default());
+    exit(3)
+}

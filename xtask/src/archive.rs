@@ -3,7 +3,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use object::read::archive::ArchiveFile;
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind};
 
 /// What a library links and holds.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Report {
             self.complaints.extend(unwanted.map(|(_, what)| format!("  it calls {what}: {name}")));
         }
         // Every panic carries the path of its source file.
-        for section in file.sections().filter(|section| section.kind().is_data_like()) {
+        for section in file.sections().filter(|section| holds_data(section.kind())) {
             let text = String::from_utf8_lossy(section.data()?).into_owned();
             let path = text.match_indices("core/src/").find(|(at, _)| !text[..*at].ends_with("library/"));
             self.complaints.extend(path.map(|(at, _)| {
@@ -61,13 +61,8 @@ impl Report {
     }
 }
 
-/// Sections whose bytes reach the target as constants.
-trait IsDataLike {
-    fn is_data_like(self) -> bool;
-}
-
-impl IsDataLike for object::SectionKind {
-    fn is_data_like(self) -> bool {
-        matches!(self, Self::Data | Self::ReadOnlyData | Self::ReadOnlyString | Self::ReadOnlyDataWithRel)
-    }
+/// Whether the bytes of such a section reach the target as constants.
+fn holds_data(kind: SectionKind) -> bool {
+    use SectionKind::{Data, ReadOnlyData, ReadOnlyDataWithRel, ReadOnlyString};
+    matches!(kind, Data | ReadOnlyData | ReadOnlyDataWithRel | ReadOnlyString)
 }

@@ -5,6 +5,11 @@ use std::process::{Command, Stdio};
 use crate::command::{self, CommandError};
 use crate::toolchain::{CORTEX_M33, Toolchain};
 
+/// The package whose examples are the demos.
+pub const AGENT: &str = "stillpoint-agent";
+/// The feature that chooses the reference board.
+pub const PLATFORM: &str = "mps2-an521";
+
 /// One firmware image of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Firmware {
@@ -34,12 +39,12 @@ pub enum BuildError {
 impl Firmware {
     /// A demo of the agent, `target-agent/examples/<name>.rs`.
     pub fn example(name: &'static str) -> Self {
-        Self { package: "stillpoint-agent", artifact: Artifact::Example(name), on_target: false }
+        Self { package: AGENT, artifact: Artifact::Example(name), on_target: false }
     }
 
     /// Every demo of the agent.
     pub fn examples() -> Self {
-        Self { package: "stillpoint-agent", artifact: Artifact::Examples, on_target: false }
+        Self { package: AGENT, artifact: Artifact::Examples, on_target: false }
     }
 
     /// The program of a package that is firmware, with the unit tests of `stillpoint-core` built in.
@@ -78,6 +83,9 @@ impl Firmware {
             target_dir.push("on-target");
             let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
             cargo.env("RUSTFLAGS", format!("{flags} --cfg on_target").trim_start());
+        }
+        if self.package == AGENT {
+            cargo.args(["--features", PLATFORM]);
         }
         cargo.arg("--target-dir").arg(target_dir);
         cargo

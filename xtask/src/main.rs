@@ -5,6 +5,7 @@ use clap::Parser;
 
 mod archive;
 mod command;
+mod demo;
 mod elf;
 mod firmware;
 mod nearest;

@@ -51,9 +51,9 @@ pub enum ToolchainError {
         /// What was to be built.
         targets: String,
         /// Why not by rustup.
-        rustup: CommandError,
+        rustup: Box<CommandError>,
         /// Why not by Debian.
-        debian: InstallError,
+        debian: Box<InstallError>,
     },
 }
 
@@ -116,9 +116,11 @@ impl Toolchain {
                 (Err(rustup), true) => {
                     say("skip", "rustup cannot add the target; trying Debian's toolchain");
                     install_debian().map_err(|error| match error {
-                        ToolchainError::Debian(debian) => {
-                            ToolchainError::Neither { targets: targets.join(", "), rustup, debian }
-                        }
+                        ToolchainError::Debian(debian) => ToolchainError::Neither {
+                            targets: targets.join(", "),
+                            rustup: Box::new(rustup),
+                            debian: Box::new(debian),
+                        },
                         other => other,
                     })
                 }

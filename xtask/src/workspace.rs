@@ -18,6 +18,13 @@ pub fn target_dir() -> PathBuf {
     marked.map_or_else(|| root().join("target"), Path::to_path_buf)
 }
 
+/// This very program, to run it once more.
+pub fn this_program() -> PathBuf {
+    let here = env::current_exe().unwrap_or_default();
+    // A rebuild while it runs replaces the file; the system then marks the old one.
+    here.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map_or_else(|| here.clone(), PathBuf::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,11 @@
 //! The tiers of the test suite. One file each; the table below is the order of a full run.
 
 mod core;
+mod demo;
 mod host;
 mod lint;
 mod probe;
+mod target;
 mod xtask;
 
 /// A group of tests that proves one thing.
@@ -17,7 +19,7 @@ pub struct Tier {
 }
 
 /// Every tier, the quickest to fail first.
-pub const TIERS: &[Tier] = &[core::TIER, host::TIER, probe::TIER, xtask::TIER, lint::TIER];
+pub const TIERS: &[Tier] = &[core::TIER, target::TIER, host::TIER, probe::TIER, demo::TIER, xtask::TIER, lint::TIER];
 
 /// `cargo test` on these packages, with the user watching.
 fn cargo_test(packages: &[&str]) -> anyhow::Result<()> {

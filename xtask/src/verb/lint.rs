@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Context as _;
 
 use crate::command;
-use crate::firmware::Firmware;
+use crate::firmware::{AGENT, Firmware, PLATFORM};
 use crate::packages::{Apt, Package};
 use crate::say::say;
 use crate::toolchain::{CORTEX_M33, Toolchain, cargo};
@@ -37,7 +37,7 @@ pub fn lint_everything() -> anyhow::Result<()> {
     say("lint", "documentation");
     command::run(document(&mut cargo()))?;
     let mut agent = toolchain.cargo();
-    let agent = document(&mut agent).args(["--package", "stillpoint-agent", "--target", CORTEX_M33]);
+    let agent = document(&mut agent).args(["--package", AGENT, "--features", PLATFORM, "--target", CORTEX_M33]);
     command::run(agent.args(["--profile", "firmware", "--target-dir"]).arg(toolchain.target_dir()))?;
     Ok(())
 }

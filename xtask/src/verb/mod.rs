@@ -1,10 +1,12 @@
 //! The verbs of `cargo xtask`. One file each: what it does, its arguments, `run`.
 
+mod demo;
 mod lint;
 mod setup;
 mod size;
 mod test;
 
+pub use demo::transcript_path;
 pub use lint::lint_everything;
 
 /// What to do.
@@ -12,6 +14,8 @@ pub use lint::lint_everything;
 pub enum Verb {
     /// Install what demo and tests need, and say what was there already.
     Setup(setup::Args),
+    /// Run two boards with two cores each and check that every message arrives everywhere.
+    Demo(demo::Args),
     /// Run the tests: all tiers, or the ones named.
     Test(test::Args),
     /// Check format, lints and documentation, warnings denied.
@@ -25,6 +29,7 @@ impl Verb {
     pub fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Setup(args) => setup::run(&args),
+            Self::Demo(args) => demo::run(&args),
             Self::Test(args) => test::run(&args),
             Self::Lint(args) => lint::run(&args),
             Self::Size(args) => size::run(&args),

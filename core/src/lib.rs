@@ -13,6 +13,7 @@ mod halt;
 mod id;
 #[cfg(on_target)]
 pub mod on_target;
+pub mod predicate;
 mod stamp;
 
 pub use certificate::{Certificate, ChannelReport, NodeReport, Violation};

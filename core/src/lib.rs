@@ -11,6 +11,7 @@ mod cut;
 mod event;
 mod halt;
 mod id;
+pub mod link;
 #[cfg(on_target)]
 pub mod on_target;
 pub mod predicate;

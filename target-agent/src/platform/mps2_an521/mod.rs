@@ -1,0 +1,142 @@
+//! The reference board: `mps2-an521`, two Cortex-M33 in one SSE-200 subsystem, as QEMU emulates it.
+//!
+//! | interrupt | core | priority | served by |
+//! |---|---|---|---|
+//! | MHU0 (6) | both | ordinary | doorbells [`Bell::Executor`] (bit 0), [`Bell::Mailbox`] (bit 1) |
+//! | MHU1 (7) | both | above all others | doorbell [`Bell::Urgent`] (bit 0) |
+//! | TIMER0 (3), TIMER1 (4) | 0, 1 | ordinary | that core's alarm |
+//! | UARTn receive (32 + 2n), send (33 + 2n) | whoever claimed that half | ordinary | [`uart`] |
+//!
+//! Both NVICs see every peripheral's interrupt, so each is unmasked on one core only. The dual timer is the counter:
+//! its first half counts at 20 MHz, its second 256 times slower.
+mod core1;
+mod fault;
+mod interrupts;
+mod lock;
+mod registers;
+pub mod semihosting;
+mod timer;
+pub mod uart;
+
+use super::{Bell, BoardId, CoreId, Mask, Platform, StartError};
+use crate::doorbell::Doorbells;
+use crate::time::TimeDriver;
+use core::convert::Infallible;
+use core::sync::atomic::{AtomicBool, Ordering};
+use registers::{read, write};
+
+/// The chip this firmware is built for.
+pub type Chip = Mps2An521;
+
+/// The reference board as a [`Platform`].
+pub struct Mps2An521;
+
+static DOORBELLS: Doorbells<Mps2An521> = Doorbells::new();
+
+embassy_time_driver::time_driver_impl!(static TIME: TimeDriver<Mps2An521> = TimeDriver::new());
+
+/// Every core's time: freeze it, thaw it, ask for its delay.
+#[must_use]
+pub fn time() -> &'static TimeDriver<Mps2An521> {
+    &TIME
+}
+
+/// Prepares the chip and core 0: log rings, counter, alarm, doorbells. Call it first, once, on core 0.
+///
+/// # Panics
+/// When called again.
+pub fn init() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    assert!(!DONE.swap(true, Ordering::Relaxed), "platform::init is called once, on core 0");
+    crate::log::init();
+    timer::start_counter();
+    init_core();
+}
+
+/// What each core does for itself before it runs anything else.
+fn init_core() {
+    fault::prepare();
+    interrupts::prepare();
+    TIME.start();
+}
+
+/// Releases the cross-core lock if the calling core, which is dying, holds it: the other core must not hang.
+///
+/// What the lock guarded may be half changed. Only a panic or fault handler has reason to call this.
+pub fn abandon_lock() {
+    lock::abandon();
+}
+
+#[unsafe(export_name = "__pender")]
+fn pender(context: *mut ()) {
+    crate::executor::pend::<Mps2An521>(context);
+}
+
+// SAFETY: CPU_IDENTITY is wired to the core that reads it; PRIMASK masks every interrupt whose handler uses the agent.
+unsafe impl Platform for Mps2An521 {
+    const COUNTER_HZ: u32 = 20_000_000;
+    const LONG_COUNTER_BITS: u32 = 40;
+
+    #[inline]
+    fn core() -> CoreId {
+        if read(registers::CPU_IDENTITY) == 0 { CoreId::ZERO } else { CoreId::ONE }
+    }
+
+    fn board() -> Option<BoardId> {
+        semihosting::argument("board=", |value| match value {
+            b"A" => Some(BoardId(0)),
+            b"B" => Some(BoardId(1)),
+            _ => None,
+        })
+        .flatten()
+    }
+
+    #[inline]
+    fn mask() -> Mask {
+        let was_open = cortex_m::register::primask::read().is_active();
+        cortex_m::interrupt::disable();
+        Mask { was_open }
+    }
+
+    #[inline]
+    fn unmask(before: Mask) {
+        if before.was_open {
+            // SAFETY: they were open when `mask` was called; nothing guarded is in use any more.
+            unsafe { cortex_m::interrupt::enable() };
+        }
+    }
+
+    fn wait_for_interrupt() {
+        cortex_m::asm::dsb();
+        cortex_m::asm::wfi();
+    }
+
+    #[inline]
+    fn ring(core: CoreId, bell: Bell) {
+        // What the bell is about must be in memory before the bell is heard.
+        cortex_m::asm::dmb();
+        let (mhu, bit) = registers::doorbell(bell);
+        write(registers::mhu_set(mhu, core), bit);
+    }
+
+    #[inline]
+    fn counter() -> u32 {
+        timer::counter()
+    }
+
+    fn long_counter() -> u64 {
+        timer::long_counter()
+    }
+
+    fn set_alarm(after: Option<u32>) {
+        timer::set_alarm(Self::core(), after);
+    }
+
+    fn doorbells() -> &'static Doorbells<Self> {
+        &DOORBELLS
+    }
+
+    fn start_core1<F: FnOnce() -> Infallible + Send + 'static>(main: F) -> Result<(), StartError> {
+        core1::start(main)
+    }
+}

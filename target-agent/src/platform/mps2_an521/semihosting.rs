@@ -1,0 +1,51 @@
+//! Talking to whoever runs QEMU: arguments in; lines and an exit code out.
+use core::fmt::{Arguments, Write};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use cortex_m_semihosting::{debug, nr, syscall};
+use heapless::String;
+
+/// Ends the emulated machine: exit code 0 for success, 1 for failure.
+pub fn exit(success: bool) -> ! {
+    debug::exit(if success { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
+    loop {
+        cortex_m::asm::wfi();
+    }
+}
+
+/// Writes one line to the standard output, whole; what is beyond 250 bytes is cut off.
+pub fn line(text: Arguments<'_>) {
+    let mut line = String::<250>::new();
+    // An error means the line is full: what fits is printed.
+    let _ = line.write_fmt(text);
+    let mut bytes = heapless::Vec::<u8, 251>::new();
+    bytes.extend(line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }));
+    bytes.extend([b'\n']);
+    let stdout = stdout();
+    // SAFETY: the host reads `len` bytes of a buffer that lives until it has done so.
+    unsafe { syscall!(WRITE, stdout, bytes.as_ptr(), bytes.len()) };
+}
+
+fn stdout() -> usize {
+    static HANDLE: AtomicUsize = AtomicUsize::new(usize::MAX);
+    let known = HANDLE.load(Ordering::Relaxed);
+    if known != usize::MAX {
+        return known;
+    }
+    let name = c":tt";
+    // SAFETY: the host reads the name, which lives for ever.
+    let handle = unsafe { syscall!(OPEN, name.as_ptr(), nr::open::W_TRUNC, name.count_bytes()) };
+    // Both cores may open it at once; either handle is good.
+    HANDLE.store(handle, Ordering::Relaxed);
+    handle
+}
+
+/// Finds the word of the command line that begins with `name`, and gives `read` the rest of it.
+pub fn argument<R>(name: &str, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    let mut buffer = [0_u8; 128];
+    let mut block = [buffer.as_mut_ptr().addr(), buffer.len()];
+    // SAFETY: the block names a buffer and its length; the host writes no more than that, and the length back.
+    let failed = unsafe { cortex_m_semihosting::syscall1(nr::GET_CMDLINE, block.as_mut_ptr().addr()) } != 0;
+    let line = buffer.get(..block[1]).filter(|_| !failed)?;
+    let mut words = line.split(|&byte| byte == b' ' || byte == 0);
+    words.find_map(|word| word.strip_prefix(name.as_bytes())).map(read)
+}

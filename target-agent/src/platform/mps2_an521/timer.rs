@@ -1,0 +1,59 @@
+//! The counter (dual timer) and one alarm per core (CMSDK timers 0 and 1).
+use super::registers::{self, DUAL_TIMER, DUAL_TIMER_2, read, write};
+use crate::platform::CoreId;
+use crate::time::join_counters;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+const LOAD: usize = 0x0;
+const VALUE: usize = 0x4;
+const CONTROL: usize = 0x8;
+/// Enabled, free running, 32 bits wide.
+const FREE_RUNNING: u32 = 1 << 7 | 1 << 1;
+const DIVIDE_BY_256: u32 = 2 << 2;
+
+/// What to add to 256 times the slow counter to be near the fast one; they start one after the other.
+static OFFSET: AtomicU32 = AtomicU32::new(0);
+
+/// Starts both halves of the dual timer. Before this the counter stands.
+pub fn start_counter() {
+    for (timer, divider) in [(DUAL_TIMER, 0), (DUAL_TIMER_2, DIVIDE_BY_256)] {
+        write(timer + LOAD, u32::MAX);
+        write(timer + CONTROL, FREE_RUNNING | divider);
+    }
+    OFFSET.store(counter().wrapping_sub(slow_counter() << 8), Ordering::Relaxed);
+}
+
+/// Counts since the start; the hardware counts down.
+#[inline]
+pub fn counter() -> u32 {
+    !read(DUAL_TIMER + VALUE)
+}
+
+fn slow_counter() -> u32 {
+    !read(DUAL_TIMER_2 + VALUE)
+}
+
+/// Counts since the start in 40 bits: the slow counter says which wrap, the fast one where in it.
+pub fn long_counter() -> u64 {
+    let coarse = (u64::from(slow_counter()) << 8) + u64::from(OFFSET.load(Ordering::Relaxed));
+    join_counters(counter(), coarse) & ((1 << 40) - 1)
+}
+
+/// Registers of an alarm timer.
+const ALARM_CONTROL: usize = 0x0;
+const ALARM_VALUE: usize = 0x4;
+const ALARM_RELOAD: usize = 0x8;
+const ALARM_CLEAR: usize = 0xC;
+const ENABLED_WITH_INTERRUPT: u32 = 1 << 0 | 1 << 3;
+
+/// Sets or stops a core's alarm, and silences it if it is ringing.
+pub fn set_alarm(core: CoreId, after: Option<u32>) {
+    let timer = registers::alarm(core);
+    write(timer + ALARM_CONTROL, 0);
+    write(timer + ALARM_CLEAR, 1);
+    if let Some(counts) = after {
+        write(timer + ALARM_RELOAD, counts);
+        write(timer + ALARM_VALUE, counts);
+        write(timer + ALARM_CONTROL, ENABLED_WITH_INTERRUPT);
+    }
+}

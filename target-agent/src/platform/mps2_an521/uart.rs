@@ -1,0 +1,248 @@
+//! The CMSDK UARTs, interrupt driven, as `embedded-io-async`.
+//!
+//! A UART has two halves with an interrupt each. A half works on the core that claims it, and the two halves of one
+//! UART may belong to different cores: they share no register that both write with interrupts open.
+use super::Mps2An521;
+use super::interrupts;
+use super::registers::{self, read, write};
+use crate::per_core::CoreWaker;
+use crate::platform::Platform;
+use core::convert::Infallible;
+use core::future::poll_fn;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use core::task::Poll;
+use embedded_io_async::{ErrorType, Read, Write};
+
+/// How many UARTs the board has.
+pub const COUNT: usize = 5;
+/// Bytes a UART holds that were received and not yet read.
+const BUFFER: usize = 512;
+
+const DATA: usize = 0x0;
+const STATE: usize = 0x4;
+const CONTROL: usize = 0x8;
+const INTERRUPT: usize = 0xC;
+const BAUD_DIVIDER: usize = 0x10;
+
+const STATE_SEND_FULL: u32 = 1 << 0;
+const STATE_RECEIVED: u32 = 1 << 1;
+const STATE_OVERRUN: u32 = 1 << 3;
+const INTERRUPT_SEND: u32 = 1 << 0;
+const INTERRUPT_RECEIVE: u32 = 1 << 1;
+/// Both directions and both interrupts; which core hears them is the NVICs' matter.
+const CONTROL_ALL: u32 = 0b1111;
+
+pub(super) const fn receive_interrupt(number: usize) -> usize {
+    32 + 2 * number
+}
+pub(super) const fn send_interrupt(number: usize) -> usize {
+    33 + 2 * number
+}
+
+/// What the interrupt handlers of one UART share with its tasks.
+struct Shared {
+    opened: AtomicBool,
+    overruns: AtomicU32,
+    /// A ring with one writer, the handler, and one reader, the task; both on the core of the receiving half.
+    received: [AtomicU8; BUFFER],
+    written: AtomicUsize,
+    read: AtomicUsize,
+    receiver: CoreWaker<Mps2An521>,
+    sender: CoreWaker<Mps2An521>,
+}
+
+static UARTS: [Shared; COUNT] = [const {
+    Shared {
+        opened: AtomicBool::new(false),
+        overruns: AtomicU32::new(0),
+        received: [const { AtomicU8::new(0) }; BUFFER],
+        written: AtomicUsize::new(0),
+        read: AtomicUsize::new(0),
+        receiver: CoreWaker::new(),
+        sender: CoreWaker::new(),
+    }
+}; COUNT];
+
+/// Why a UART was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// The board has UARTs 0 to 4.
+    NoSuchUart(usize),
+    /// Somebody opened it before.
+    InUse(usize),
+    /// The divider must lie between 16 and 2^20: 20 baud to 1.25 Mbaud.
+    BaudOutOfRange(u32),
+}
+
+/// Opens a UART: its receiving and its sending half, each to be claimed on the core that uses it.
+///
+/// # Errors
+/// [`OpenError`], and nothing changed.
+pub fn open(number: usize, baud: u32) -> Result<(ReceivingHalf, SendingHalf), OpenError> {
+    let shared = UARTS.get(number).ok_or(OpenError::NoSuchUart(number))?;
+    let divider = Mps2An521::COUNTER_HZ.checked_div(baud).unwrap_or(0);
+    if !(16..1 << 20).contains(&divider) {
+        return Err(OpenError::BaudOutOfRange(baud));
+    }
+    if shared.opened.swap(true, Ordering::Relaxed) {
+        return Err(OpenError::InUse(number));
+    }
+    let base = registers::uart(number);
+    write(base + BAUD_DIVIDER, divider);
+    write(base + CONTROL, CONTROL_ALL);
+    Ok((ReceivingHalf(number), SendingHalf(number)))
+}
+
+/// How often the hardware reported a byte that nobody fetched in time; at least as many bytes were lost.
+#[must_use]
+pub fn overruns(number: usize) -> u32 {
+    UARTS.get(number).map_or(0, |shared| shared.overruns.load(Ordering::Relaxed))
+}
+
+/// The receiving half, on its way to its core.
+pub struct ReceivingHalf(usize);
+/// The sending half, on its way to its core.
+pub struct SendingHalf(usize);
+
+impl ReceivingHalf {
+    /// Receives on the calling core from now on.
+    #[must_use]
+    pub fn claim(self) -> UartRx {
+        interrupts::open(receive_interrupt(self.0));
+        UartRx { number: self.0, stays_here: PhantomData }
+    }
+}
+
+impl SendingHalf {
+    /// Sends from the calling core from now on.
+    #[must_use]
+    pub fn claim(self) -> UartTx {
+        interrupts::open(send_interrupt(self.0));
+        UartTx { number: self.0, stays_here: PhantomData }
+    }
+}
+
+/// Reads bytes. When nobody does, the buffer fills and further bytes wait in the hardware.
+pub struct UartRx {
+    number: usize,
+    stays_here: PhantomData<*const ()>,
+}
+/// Writes bytes.
+pub struct UartTx {
+    number: usize,
+    stays_here: PhantomData<*const ()>,
+}
+
+impl Shared {
+    fn room(&self) -> usize {
+        BUFFER - self.written.load(Ordering::Acquire).wrapping_sub(self.read.load(Ordering::Acquire))
+    }
+
+    /// Moves received bytes into `into`; how many there were.
+    fn take(&self, into: &mut [u8]) -> usize {
+        let mut read = self.read.load(Ordering::Relaxed);
+        let count = self.written.load(Ordering::Acquire).wrapping_sub(read).min(into.len());
+        for byte in &mut into[..count] {
+            *byte = self.received[read % BUFFER].load(Ordering::Relaxed);
+            read = read.wrapping_add(1);
+        }
+        self.read.store(read, Ordering::Release);
+        count
+    }
+}
+
+/// The number of the UART whose interrupt is being handled.
+fn handled() -> usize {
+    let exception: usize;
+    // SAFETY: reads the number of the exception that is being handled: 16 more than the interrupt's.
+    unsafe { core::arch::asm!("mrs {}, IPSR", out(reg) exception, options(nomem, nostack, preserves_flags)) };
+    ((exception & 0x1FF) - 16 - receive_interrupt(0)) / 2 % COUNT
+}
+
+pub(super) unsafe extern "C" fn on_receive() {
+    let number = handled();
+    let (base, shared) = (registers::uart(number), &UARTS[number]);
+    while read(base + STATE) & STATE_RECEIVED != 0 {
+        if shared.room() == 0 {
+            // The byte waits in the hardware until `read` has made room and opens the interrupt again.
+            interrupts::close(receive_interrupt(number));
+            break;
+        }
+        // Acknowledge first: reading lets the next byte in, whose interrupt must not be acknowledged unseen.
+        write(base + INTERRUPT, INTERRUPT_RECEIVE);
+        let byte = read(base + DATA) as u8;
+        let written = shared.written.load(Ordering::Relaxed);
+        shared.received[written % BUFFER].store(byte, Ordering::Relaxed);
+        shared.written.store(written.wrapping_add(1), Ordering::Release);
+        if read(base + STATE) & STATE_OVERRUN != 0 {
+            write(base + STATE, STATE_OVERRUN);
+            shared.overruns.store(shared.overruns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+    shared.receiver.wake();
+}
+
+pub(super) unsafe extern "C" fn on_send() {
+    let number = handled();
+    write(registers::uart(number) + INTERRUPT, INTERRUPT_SEND);
+    UARTS[number].sender.wake();
+}
+
+impl ErrorType for UartRx {
+    type Error = Infallible;
+}
+impl ErrorType for UartTx {
+    type Error = Infallible;
+}
+
+impl Read for UartRx {
+    async fn read(&mut self, into: &mut [u8]) -> Result<usize, Infallible> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        let shared = &UARTS[self.number];
+        poll_fn(|context| {
+            shared.receiver.register(context.waker());
+            match shared.take(into) {
+                0 => Poll::Pending,
+                count => {
+                    interrupts::open(receive_interrupt(self.number));
+                    Poll::Ready(Ok(count))
+                }
+            }
+        })
+        .await
+    }
+}
+
+impl Write for UartTx {
+    async fn write(&mut self, from: &[u8]) -> Result<usize, Infallible> {
+        let Some(&first) = from.first() else { return Ok(0) };
+        let base = registers::uart(self.number);
+        poll_fn(|context| {
+            UARTS[self.number].sender.register(context.waker());
+            if read(base + STATE) & STATE_SEND_FULL != 0 {
+                return Poll::Pending;
+            }
+            write(base + DATA, first.into());
+            let mut count = 1;
+            while count < from.len() && read(base + STATE) & STATE_SEND_FULL == 0 {
+                write(base + DATA, from[count].into());
+                count += 1;
+            }
+            Poll::Ready(Ok(count))
+        })
+        .await
+    }
+
+    /// Waits until the last byte has left for the line.
+    async fn flush(&mut self) -> Result<(), Infallible> {
+        let base = registers::uart(self.number);
+        poll_fn(|context| {
+            UARTS[self.number].sender.register(context.waker());
+            if read(base + STATE) & STATE_SEND_FULL != 0 { Poll::Pending } else { Poll::Ready(Ok(())) }
+        })
+        .await
+    }
+}

@@ -1,0 +1,117 @@
+//! Embassy's time, one line, one queue and one alarm per core.
+use super::TimeLine;
+use crate::executor;
+use crate::per_core::PerCore;
+use crate::platform::{MAX_CORES, Platform};
+use core::cell::{Cell, RefCell};
+use core::task::Waker;
+use embassy_time_driver::Driver;
+use embassy_time_queue_utils::queue_integrated::Queue;
+
+/// The time driver of a platform; a timer belongs to the core whose executor polls it.
+///
+/// Reading the time and setting timers mask local interrupts and never take the cross-core lock.
+/// The platform makes one `static` of it with `embassy_time_driver::time_driver_impl!`, calls [`start`](Self::start)
+/// on each core and [`on_alarm`](Self::on_alarm) from each core's alarm interrupt.
+pub struct TimeDriver<P>(PerCore<P, CoreTime>);
+
+struct CoreTime {
+    line: Cell<TimeLine>,
+    queue: RefCell<Queue>,
+}
+
+impl CoreTime {
+    fn now<P: Platform>(&self) -> u64 {
+        let mut line = self.line.get();
+        let now = line.now(P::counter());
+        self.line.set(line);
+        now
+    }
+
+    /// Wakes what is due and sets the alarm for what is next.
+    fn serve<P: Platform>(&self) {
+        if self.line.get().is_frozen() {
+            P::set_alarm(None);
+            return;
+        }
+        loop {
+            let now = self.now::<P>();
+            let next = self.queue.borrow_mut().next_expiration(now);
+            // Never longer than a quarter of the counter's range, so that every wrap is seen.
+            let after = next.saturating_sub(now).min(1 << 30) as u32;
+            if after > 0 {
+                P::set_alarm(Some(after));
+                return;
+            }
+        }
+    }
+}
+
+impl<P: Platform> TimeDriver<P> {
+    /// All lines at 0, no timers.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(PerCore::new(
+            [const { CoreTime { line: Cell::new(TimeLine::new()), queue: RefCell::new(Queue::new()) } }; MAX_CORES],
+        ))
+    }
+
+    /// Starts the calling core's line at the present reading of the counter.
+    pub fn start(&self) {
+        self.0.with(CoreTime::serve::<P>);
+    }
+
+    /// Serves the calling core's alarm interrupt.
+    pub fn on_alarm(&self) {
+        self.0.with(CoreTime::serve::<P>);
+    }
+
+    /// Stops the calling core's time: its clock stands, its timers do not fire. The other core's run on.
+    pub fn freeze(&self) {
+        self.0.with(|time| {
+            let mut line = time.line.get();
+            line.freeze(P::counter());
+            time.line.set(line);
+            time.serve::<P>();
+        });
+    }
+
+    /// Lets the calling core's time run on where it stopped, its alarm set anew. Says how many counts it stood.
+    pub fn thaw(&self) -> u64 {
+        self.0.with(|time| {
+            let mut line = time.line.get();
+            let stood = line.thaw(P::long_counter(), P::LONG_COUNTER_BITS);
+            time.line.set(line);
+            time.serve::<P>();
+            stood
+        })
+    }
+
+    /// How many counts the calling core's line has stood still in all.
+    #[must_use]
+    pub fn delay(&self) -> u64 {
+        self.0.with(|time| time.line.get().delay())
+    }
+}
+
+impl<P: Platform> Default for TimeDriver<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform> Driver for TimeDriver<P> {
+    fn now(&self) -> u64 {
+        self.0.with(CoreTime::now::<P>)
+    }
+
+    fn schedule_wake(&self, at: u64, waker: &Waker) {
+        // A task is linked into at most one queue, which the queue asks of a driver that has several.
+        executor::assert_runs_here::<P>(waker);
+        self.0.with(|time| {
+            if time.queue.borrow_mut().schedule_wake(at, waker) {
+                time.serve::<P>();
+            }
+        });
+    }
+}

@@ -1,6 +1,7 @@
 //! Running other programs: quietly when only the answer matters, visibly when the user waits for it.
 use std::ffi::OsStr;
 use std::io::{Error, ErrorKind};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A program that could not be run, or that failed.
@@ -48,7 +49,8 @@ pub fn output(command: &mut Command) -> Result<String, CommandError> {
 
 /// The command line, as one would type it.
 pub fn shown(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let program = Path::new(command.get_program());
+    let words = std::iter::once(program.file_name().unwrap_or(program.as_os_str())).chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 

@@ -8,6 +8,7 @@
 //!   total              15432     2208        -
 //! ```
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -29,6 +30,7 @@ pub struct Args {
 /// A demo and what it occupies.
 struct Image {
     name: String,
+    elf: PathBuf,
     sections: Vec<Section>,
 }
 
@@ -37,7 +39,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let toolchain = Toolchain::ready(&[CORTEX_M33])?;
     let mut images = Vec::new();
     for (name, elf) in Firmware::examples().build_all(toolchain)? {
-        images.push(Image { name, sections: elf::sections(&elf)? });
+        let sections = elf::sections(&elf)?;
+        images.push(Image { name, elf, sections });
     }
     if args.json {
         println!("{:#}", Value::Array(images.iter().map(as_json).collect()));
@@ -73,7 +76,7 @@ fn as_table(image: &Image) -> String {
 }
 
 fn as_json(image: &Image) -> Value {
-    let mut value = json!({ "name": image.name, "sections": [] });
+    let mut value = json!({ "name": image.name, "elf": image.elf, "sections": [] });
     for (title, memory) in MEMORIES {
         value[title] = total(image, memory).into();
     }
@@ -98,7 +101,7 @@ mod tests {
     fn image() -> Image {
         let section = |name: &str, memory, size, initial| Section { name: name.into(), memory, size, initial };
         let sections = vec![section(".text", Memory::Flash, 1000, 0), section(".data", Memory::Ram, 8, 8)];
-        Image { name: "relay".into(), sections }
+        Image { name: "relay".into(), elf: "relay".into(), sections }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! marker closes it with nothing after. The checker takes what each node and channel reports and returns the certificate
 //! or the first violation, named to the message.
 use crate::{Channel, Cut, EventNumber, HaltId, HaltOrder, InFlight, NodeId, PortSet, VectorClock};
+use core::fmt;
 
 /// What a node says of itself after a halt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +135,52 @@ pub enum Violation {
         event: EventNumber,
     },
 }
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(node) => write!(f, "node {} did not report", node.0),
+            Self::UnexpectedReport(node) => write!(f, "node {} reported twice, or is not in the system", node.0),
+            Self::NotHalted(node) => write!(f, "node {} is not parked", node.0),
+            Self::OtherHalt { node, found, expected } => {
+                write!(f, "node {} is parked in halt {}, the others in halt {}", node.0, found.0, expected.0)
+            }
+            Self::BrokenOrder(node) => write!(f, "the halting order of node {} is impossible", node.0),
+            Self::UnknownChannel(channel) => write!(f, "{channel} is not a channel of this system"),
+            Self::ChannelTwice(channel) => write!(f, "{channel} was reported twice"),
+            Self::ReceivedUnsent { channel, message } => {
+                write!(f, "{channel}: message {message} was received and never sent")
+            }
+            Self::LostMessage { channel, message } => {
+                write!(f, "{channel}: message {message} was sent, and is neither received nor in flight")
+            }
+            Self::DuplicateMessage { channel, message } => {
+                write!(f, "{channel}: message {message} is there twice, or still there after it was received")
+            }
+            Self::UncountedMessage { channel, message } => {
+                write!(f, "{channel}: message {message} is in flight and its sender did not count it")
+            }
+            Self::MissingMarker(channel) => write!(f, "{channel}: no halt marker closes the channel"),
+            Self::ExtraMarker(channel) => write!(f, "{channel}: more than one halt marker"),
+            Self::AfterMarker { channel, message } => {
+                write!(f, "{channel}: message {message} was sent after the halt marker")
+            }
+            Self::MarkerAhead { channel, position } => {
+                write!(f, "{channel}: the halt marker stands behind message {position}, which was never sent")
+            }
+            Self::EffectWithoutCause { knower, of, event } => write!(
+                f,
+                "node {} knows of event {} of epoch {} of node {}, which by this cut has not happened",
+                knower.0,
+                event.count(),
+                event.epoch(),
+                of.0
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Violation {}
 
 impl<const N: usize> Certificate<N> {
     /// Checks a halted state.

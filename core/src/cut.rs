@@ -1,5 +1,6 @@
 //! Frontiers of a whole system, and what was in flight across them.
 use crate::{EventNumber, NodeId, PortId, VectorClock};
+use core::fmt;
 
 /// A frontier: one event number per node.
 ///
@@ -67,6 +68,12 @@ pub struct Channel {
     pub to: NodeId,
     /// The receiver's port.
     pub into: PortId,
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "channel {}.{} -> {}.{}", self.from.0, self.out.0, self.to.0, self.into.0)
+    }
 }
 
 /// A message that was sent and not yet received.

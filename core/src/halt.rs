@@ -5,6 +5,7 @@
 //! that a crash at the end of a pipeline stops its producer. Releasing is a barrier: the release travels in band and
 //! counts only for the halt it names.
 use crate::{HaltId, NodeId, PortId, PortSet};
+use core::fmt;
 
 /// The nodes that had halted when a marker was sent, first the initiator: section 2.2.4, order of halting.
 ///
@@ -98,6 +99,20 @@ pub enum MarkerError {
     NoRoom,
 }
 
+impl fmt::Display for MarkerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated => f.write_str("the halt marker ends too early"),
+            Self::TrailingBytes => f.write_str("there are bytes after the halt marker"),
+            Self::NodeOutOfRange => f.write_str("the halt marker names a node that this system does not have"),
+            Self::NodeTwice(node) => write!(f, "the halt marker names node {} twice", node.0),
+            Self::NoRoom => f.write_str("there is no room for the halt marker: lend MAX_LEN bytes"),
+        }
+    }
+}
+
+impl core::error::Error for MarkerError {}
+
 impl<const N: usize> HaltMarker<N> {
     /// The length of the longest marker on the wire.
     pub const MAX_LEN: usize = 7 + N;
@@ -138,10 +153,34 @@ impl<const N: usize> HaltMarker<N> {
     }
 }
 
-/// Where a node stands between running and parked.
+/// What a halted node does when the halt is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ResumeTo {
+    /// It had not started yet, and starts.
+    Starting,
+    /// It runs on.
+    Running,
+    /// It was stopped alone, and stays so.
+    Suspended,
+}
+
+/// Where a node stands between starting, running and parked.
+///
+/// # Example: with no links there is nothing to drain
+/// ```
+/// use stillpoint_core::*;
+/// let mut node = Node::<1>::new(NodeId(0), StampKind::Event).unwrap();
+/// let _ = node.step(Input::start()).unwrap();
+/// assert_eq!(node.phase(), Phase::Running);
+/// let _ = node.step(Input::Command(Command::Halt)).unwrap();
+/// assert!(matches!(node.phase(), Phase::Parked { .. }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Phase {
+    /// Listening for what its peers know of it, before its first event.
+    Starting,
     /// The application runs.
     Running,
     /// Stopped alone by a delayed halt; everybody else runs on.
@@ -154,15 +193,15 @@ pub enum Phase {
         undelivered: PortSet,
         /// The release came before draining was over.
         released: bool,
-        /// The node was stopped alone when the halt came.
-        suspended: bool,
+        /// What the node does when the halt is over.
+        then: ResumeTo,
     },
     /// Stopped at a consistent moment.
     Parked {
         /// The ports whose marker was not delivered when the limit ran out or the link went down.
         undelivered: PortSet,
-        /// The node was stopped alone when the halt came.
-        suspended: bool,
+        /// What the node does when the halt is over.
+        then: ResumeTo,
     },
 }
 
@@ -191,7 +230,7 @@ pub(crate) struct Halting<const N: usize> {
 
 impl<const N: usize> Halting<N> {
     pub(crate) const fn new() -> Self {
-        Self { phase: Phase::Running, last: HaltId(0), order: HaltOrder::new(), seen: PortSet::EMPTY }
+        Self { phase: Phase::Starting, last: HaltId(0), order: HaltOrder::new(), seen: PortSet::EMPTY }
     }
 
     #[inline]
@@ -204,17 +243,24 @@ impl<const N: usize> Halting<N> {
     }
 
     /// Marker-sending rule. A node that halts already has nothing to initiate.
-    pub(crate) fn initiate(&mut self, me: NodeId, links: PortSet) -> Reaction {
+    pub(crate) fn initiate(&mut self, me: NodeId, links: PortSet, down: PortSet) -> Reaction {
         if self.is_halted() {
             return Reaction::Nothing;
         }
-        self.enter(self.last.next(), HaltOrder::new().then(me), links)
+        self.enter(self.last.next(), HaltOrder::new().then(me), links, down)
     }
 
     /// Marker-receiving rule: a newer halt is adopted in every phase, the same one noted, an older one ignored.
-    pub(crate) fn on_marker(&mut self, me: NodeId, port: PortId, marker: &HaltMarker<N>, links: PortSet) -> Reaction {
+    pub(crate) fn on_marker(
+        &mut self,
+        me: NodeId,
+        port: PortId,
+        marker: &HaltMarker<N>,
+        links: PortSet,
+        down: PortSet,
+    ) -> Reaction {
         let reaction = if marker.id.is_newer_than(self.last) {
-            self.enter(marker.id, marker.order.then(me), links)
+            self.enter(marker.id, marker.order.then(me), links, down)
         } else {
             Reaction::Nothing
         };
@@ -224,25 +270,26 @@ impl<const N: usize> Halting<N> {
         reaction
     }
 
-    /// Halts with `id`, which must be newer than the last one.
-    pub(crate) fn enter(&mut self, id: HaltId, order: HaltOrder<N>, links: PortSet) -> Reaction {
-        let suspended = self.suspended();
+    /// Halts with `id`. Markers go to the ports in `links`; those in `down` cannot be reached.
+    fn enter(&mut self, id: HaltId, order: HaltOrder<N>, links: PortSet, down: PortSet) -> Reaction {
+        let then = self.resume_to();
         self.last = id;
         self.order = order;
         self.seen = PortSet::EMPTY;
         self.phase = if links.is_empty() {
-            Phase::Parked { undelivered: PortSet::EMPTY, suspended }
+            Phase::Parked { undelivered: down, then }
         } else {
-            Phase::Draining { open: links, undelivered: PortSet::EMPTY, released: false, suspended }
+            Phase::Draining { open: links, undelivered: down, released: false, then }
         };
         Reaction::Halt
     }
 
-    fn suspended(&self) -> bool {
+    fn resume_to(&self) -> ResumeTo {
         match self.phase {
-            Phase::Running => false,
-            Phase::Suspended => true,
-            Phase::Draining { suspended, .. } | Phase::Parked { suspended, .. } => suspended,
+            Phase::Starting => ResumeTo::Starting,
+            Phase::Running => ResumeTo::Running,
+            Phase::Suspended => ResumeTo::Suspended,
+            Phase::Draining { then, .. } | Phase::Parked { then, .. } => then,
         }
     }
 
@@ -254,7 +301,7 @@ impl<const N: usize> Halting<N> {
         match &mut self.phase {
             Phase::Draining { open, .. } => *open = open.difference(ports),
             Phase::Parked { undelivered, .. } => *undelivered = undelivered.difference(ports),
-            Phase::Running | Phase::Suspended => {}
+            Phase::Starting | Phase::Running | Phase::Suspended => {}
         }
         self.drained()
     }
@@ -270,8 +317,8 @@ impl<const N: usize> Halting<N> {
 
     fn drained(&mut self) -> Reaction {
         match self.phase {
-            Phase::Draining { open, released, undelivered, suspended } if open.is_empty() => {
-                self.phase = Phase::Parked { undelivered, suspended };
+            Phase::Draining { open, released, undelivered, then } if open.is_empty() => {
+                self.phase = Phase::Parked { undelivered, then };
                 if released { self.leave() } else { Reaction::Park }
             }
             _ => Reaction::Nothing,
@@ -284,7 +331,7 @@ impl<const N: usize> Halting<N> {
             return Reaction::Nothing;
         }
         match &mut self.phase {
-            Phase::Running | Phase::Suspended => Reaction::Nothing,
+            Phase::Starting | Phase::Running | Phase::Suspended => Reaction::Nothing,
             Phase::Draining { released, .. } => {
                 *released = true;
                 Reaction::Nothing
@@ -294,20 +341,51 @@ impl<const N: usize> Halting<N> {
     }
 
     fn leave(&mut self) -> Reaction {
-        self.phase = if self.suspended() { Phase::Suspended } else { Phase::Running };
+        self.phase = match self.resume_to() {
+            ResumeTo::Starting => Phase::Starting,
+            ResumeTo::Running => Phase::Running,
+            ResumeTo::Suspended => Phase::Suspended,
+        };
         self.seen = PortSet::EMPTY;
         self.order = HaltOrder::new();
         Reaction::Leave
     }
 
-    /// Delayed halt: stops this node alone.
-    pub(crate) fn suspend(&mut self, suspend: bool) {
+    /// Whether the marker of the present halt was not delivered behind `port`.
+    pub(crate) fn owes(&self, port: PortId) -> bool {
+        match self.phase {
+            Phase::Draining { open, undelivered, .. } => open.contains(port) || undelivered.contains(port),
+            Phase::Parked { undelivered, .. } => undelivered.contains(port),
+            Phase::Starting | Phase::Running | Phase::Suspended => false,
+        }
+    }
+
+    /// The link behind `port` came up while halted: the peer may not know of the halt.
+    pub(crate) fn reopen(&mut self, port: PortId) {
         match &mut self.phase {
+            Phase::Draining { open, undelivered, .. } => {
+                *open = open.with(port);
+                *undelivered = undelivered.without(port);
+            }
+            Phase::Parked { undelivered, .. } => *undelivered = undelivered.with(port),
+            Phase::Starting | Phase::Running | Phase::Suspended => {}
+        }
+    }
+
+    /// Delayed halt: stops this node alone, or lets it go on. False for a node that has not started.
+    pub(crate) fn suspend(&mut self, suspend: bool) -> bool {
+        let target = if suspend { ResumeTo::Suspended } else { ResumeTo::Running };
+        match &mut self.phase {
+            Phase::Starting => return false,
             phase @ (Phase::Running | Phase::Suspended) => {
                 *phase = if suspend { Phase::Suspended } else { Phase::Running };
             }
-            Phase::Draining { suspended, .. } | Phase::Parked { suspended, .. } => *suspended = suspend,
+            Phase::Draining { then: ResumeTo::Starting, .. } | Phase::Parked { then: ResumeTo::Starting, .. } => {
+                return false;
+            }
+            Phase::Draining { then, .. } | Phase::Parked { then, .. } => *then = target,
         }
+        true
     }
 }
 
@@ -321,13 +399,19 @@ mod tests {
     const P0: PortId = PortId(0);
     const P1: PortId = PortId(1);
 
+    const NONE: PortSet = PortSet::EMPTY;
+
+    fn running() -> Halting<4> {
+        Halting { phase: Phase::Running, ..Halting::new() }
+    }
+
     fn marker(id: u16) -> HaltMarker<4> {
         HaltMarker { id: HaltId(id), position: 0, order: HaltOrder::new().then(NodeId(0)) }
     }
 
     fn parked(id: u16) -> Halting<4> {
-        let mut halting = Halting::new();
-        assert_eq!(halting.on_marker(ME, P0, &marker(id), LINKS), Reaction::Halt);
+        let mut halting = running();
+        assert_eq!(halting.on_marker(ME, P0, &marker(id), LINKS, NONE), Reaction::Halt);
         assert_eq!(halting.delivered(LINKS, HaltId(id)), Reaction::Park);
         halting
     }
@@ -335,10 +419,10 @@ mod tests {
     /// Miller & Choi 2.2.1: the first marker halts a node, later ones with the same id change nothing but what was seen.
     #[test]
     fn the_first_marker_halts_and_a_second_with_the_same_id_does_not_again() {
-        let mut halting = Halting::<4>::new();
-        assert_eq!(halting.on_marker(ME, P0, &marker(1), LINKS), Reaction::Halt);
+        let mut halting = running();
+        assert_eq!(halting.on_marker(ME, P0, &marker(1), LINKS, NONE), Reaction::Halt);
         let phase = halting.phase;
-        assert_eq!(halting.on_marker(ME, P1, &marker(1), LINKS), Reaction::Nothing);
+        assert_eq!(halting.on_marker(ME, P1, &marker(1), LINKS, NONE), Reaction::Nothing);
         assert_eq!((halting.phase, halting.last, halting.seen), (phase, HaltId(1), LINKS));
     }
 
@@ -347,18 +431,18 @@ mod tests {
     fn a_stale_marker_is_ignored_while_running_and_while_parked() {
         let mut halting = parked(5);
         let before = halting.clone();
-        assert_eq!(halting.on_marker(ME, P1, &marker(4), LINKS), Reaction::Nothing);
+        assert_eq!(halting.on_marker(ME, P1, &marker(4), LINKS, NONE), Reaction::Nothing);
         assert_eq!(halting, before);
         assert_eq!(halting.release(HaltId(5)), Reaction::Leave);
         let before = halting.clone();
-        assert_eq!(halting.on_marker(ME, P1, &marker(5), LINKS), Reaction::Nothing);
+        assert_eq!(halting.on_marker(ME, P1, &marker(5), LINKS, NONE), Reaction::Nothing);
         assert_eq!(halting, before);
     }
 
     #[test]
     fn a_node_parks_only_when_every_marker_is_delivered() {
-        let mut halting = Halting::<4>::new();
-        halting.initiate(ME, LINKS);
+        let mut halting = running();
+        halting.initiate(ME, LINKS, NONE);
         assert_eq!(halting.delivered(PortSet::EMPTY.with(P1), HaltId(1)), Reaction::Nothing);
         assert_eq!(halting.delivered(LINKS, HaltId(9)), Reaction::Nothing, "an acknowledgement of another halt");
         assert_eq!(halting.delivered(PortSet::EMPTY.with(P0), HaltId(1)), Reaction::Park);
@@ -366,11 +450,11 @@ mod tests {
 
     #[test]
     fn a_link_that_never_delivers_is_given_up_and_named() {
-        let mut halting = Halting::<4>::new();
-        halting.initiate(ME, LINKS);
+        let mut halting = running();
+        halting.initiate(ME, LINKS, NONE);
         halting.delivered(PortSet::EMPTY.with(P0), HaltId(1));
         assert_eq!(halting.give_up(LINKS), Reaction::Park);
-        assert_eq!(halting.phase, Phase::Parked { undelivered: PortSet::EMPTY.with(P1), suspended: false });
+        assert_eq!(halting.phase, Phase::Parked { undelivered: PortSet::EMPTY.with(P1), then: ResumeTo::Running });
     }
 
     #[test]
@@ -384,8 +468,8 @@ mod tests {
 
     #[test]
     fn a_release_that_comes_while_draining_counts_when_draining_is_over() {
-        let mut halting = Halting::<4>::new();
-        halting.initiate(ME, LINKS);
+        let mut halting = running();
+        halting.initiate(ME, LINKS, NONE);
         assert_eq!(halting.release(HaltId(1)), Reaction::Nothing);
         assert_eq!(halting.delivered(LINKS, HaltId(1)), Reaction::Leave);
         assert!(halting.is_running());
@@ -394,7 +478,7 @@ mod tests {
     #[test]
     fn a_newer_halt_met_while_parked_is_adopted_without_running_in_between() {
         let mut halting = parked(5);
-        assert_eq!(halting.on_marker(ME, P0, &marker(6), LINKS), Reaction::Halt);
+        assert_eq!(halting.on_marker(ME, P0, &marker(6), LINKS, NONE), Reaction::Halt);
         assert!(halting.is_halted());
         assert_eq!(halting.release(HaltId(5)), Reaction::Nothing, "the old release came too late");
         assert_eq!(halting.delivered(LINKS, HaltId(6)), Reaction::Park);
@@ -404,16 +488,16 @@ mod tests {
     fn a_second_halt_straight_after_a_resume_has_a_newer_id() {
         let mut halting = parked(5);
         halting.release(HaltId(5));
-        assert_eq!(halting.initiate(ME, LINKS), Reaction::Halt);
+        assert_eq!(halting.initiate(ME, LINKS, NONE), Reaction::Halt);
         assert_eq!(halting.last, HaltId(6));
-        assert_eq!(halting.initiate(ME, LINKS), Reaction::Nothing);
+        assert_eq!(halting.initiate(ME, LINKS, NONE), Reaction::Nothing);
     }
 
     #[test]
     fn a_node_stopped_alone_stays_so_after_a_consistent_halt() {
-        let mut halting = Halting::<4>::new();
+        let mut halting = running();
         halting.suspend(true);
-        assert_eq!(halting.on_marker(ME, P0, &marker(1), LINKS), Reaction::Halt);
+        assert_eq!(halting.on_marker(ME, P0, &marker(1), LINKS, NONE), Reaction::Halt);
         halting.delivered(LINKS, HaltId(1));
         assert_eq!(halting.release(HaltId(1)), Reaction::Leave);
         assert_eq!(halting.phase, Phase::Suspended);

@@ -8,10 +8,13 @@
 mod certificate;
 mod clock;
 mod cut;
+pub mod delay;
 mod event;
 mod halt;
 mod id;
 pub mod link;
+pub mod log;
+mod node;
 #[cfg(on_target)]
 pub mod on_target;
 pub mod predicate;
@@ -21,6 +24,7 @@ pub use certificate::{Certificate, ChannelReport, NodeReport, Violation};
 pub use clock::{EventNumber, VectorClock};
 pub use cut::{Channel, Cut, InFlight, Snapshot};
 pub use event::{Event, EventKind, KindSet};
-pub use halt::{HaltMarker, HaltOrder, MarkerError, Phase};
+pub use halt::{HaltMarker, HaltOrder, MarkerError, Phase, ResumeTo};
 pub use id::{HaltId, MAX_NODES, MAX_PORTS, NodeId, PortId, PortSet};
+pub use node::{Command, ConnectError, Direction, Effects, Hello, Input, Node, StepError, Then};
 pub use stamp::{StampError, StampKind, max_stamp_len};

@@ -8,6 +8,7 @@
 //! The wire form is in `docs/WIRE.md`. The first byte is
 //! `form (2 bits) | carry follows (1) | mask or difference (5)`.
 use crate::{EventNumber, NodeId, VectorClock};
+use core::fmt;
 
 /// Which stamp the messages of a system carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +39,26 @@ pub enum StampError {
     NoRoom,
 }
 
+impl fmt::Display for StampError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated => f.write_str("the message ends before its stamp does"),
+            Self::NodeOutOfRange => f.write_str("the stamp names a node that this system does not have"),
+            Self::Unsynchronised => f.write_str("a differential stamp came before any full one: a message was lost"),
+            Self::RunsBackwards(node) => write!(f, "the stamp's count of node {} runs backwards", node.0),
+            Self::FromTheFuture(number) => write!(
+                f,
+                "the stamp knows event {} of epoch {} of this node, which has not happened",
+                number.count(),
+                number.epoch()
+            ),
+            Self::NoRoom => f.write_str("there is no room for the stamp: lend STAMP_ROOM bytes"),
+        }
+    }
+}
+
+impl core::error::Error for StampError {}
+
 const FORM_EVENT: u8 = 0 << 6;
 const FORM_SHORT: u8 = 1 << 6;
 const FORM_LONG: u8 = 2 << 6;
@@ -65,12 +86,16 @@ pub(crate) struct Said<const N: usize> {
     entries: [u32; N],
     /// Entries that changed since the last message (sender only), one bit a node.
     pub(crate) changed: u32,
+    /// Who is at the other end.
+    pub(crate) peer: NodeId,
+    /// The epoch in which the peer was when the link came up.
+    pub(crate) peer_epoch: u8,
     synced: bool,
 }
 
 impl<const N: usize> Said<N> {
-    pub(crate) const fn new() -> Self {
-        Self { entries: [0; N], changed: 0, synced: false }
+    pub(crate) const fn new(peer: NodeId) -> Self {
+        Self { entries: [0; N], changed: 0, peer, peer_epoch: 0, synced: false }
     }
 
     /// Forgets what was said: the next stamp is a full one.
@@ -161,17 +186,17 @@ impl<const N: usize> Said<N> {
         Ok(length)
     }
 
-    /// Reads a stamp that came from `peer` and merges it into `clock`. Returns its length and the entries it raised.
+    /// Reads a stamp that came from the peer and merges it into `clock`. Returns its length and the entries it raised.
     #[inline]
     pub(crate) fn read(
         &mut self,
         me: NodeId,
-        peer: NodeId,
         clock: &mut VectorClock<N>,
         bytes: &[u8],
     ) -> Result<(usize, u32), StampError> {
         let parsed = Parsed::<N>::parse(bytes)?;
-        self.check(me, peer, clock, &parsed)?;
+        let peer = self.peer;
+        self.check(me, clock, &parsed)?;
         let mut raised = 0;
         match parsed.body {
             Body::Event(difference) => self.hear(peer, clock, self.event_number(peer, difference), &mut raised),
@@ -210,7 +235,8 @@ impl<const N: usize> Said<N> {
 
     /// Refuses what cannot be, before anything changes.
     #[inline]
-    fn check(&self, me: NodeId, peer: NodeId, clock: &VectorClock<N>, parsed: &Parsed<'_, N>) -> Result<(), StampError> {
+    fn check(&self, me: NodeId, clock: &VectorClock<N>, parsed: &Parsed<'_, N>) -> Result<(), StampError> {
+        let peer = self.peer;
         if !self.synced && !parsed.synchronises() {
             return Err(StampError::Unsynchronised);
         }
@@ -234,7 +260,8 @@ impl<const N: usize> Said<N> {
                 claim(heard.wrapping_add(u32::from(differences.get(place).copied().unwrap_or(0))))
             }
             Body::Words(mask, words) => {
-                for (node, word) in set_bits(mask, 0u8..N as u8).zip(words_of(words)).map(|((_, node), word)| (NodeId(node), word))
+                for (node, word) in
+                    set_bits(mask, 0u8..N as u8).zip(words_of(words)).map(|((_, node), word)| (NodeId(node), word))
                 {
                     // A peer that restarted may have forgotten what it knew of others, never where it stands itself.
                     if self.synced && (!parsed.full || node == peer) {
@@ -253,6 +280,11 @@ impl<const N: usize> Said<N> {
         let heard = EventNumber(self.entries.get(usize::from(node.0)).copied().unwrap_or(0));
         if heard.is_newer_than(EventNumber(number)) { Err(StampError::RunsBackwards(node)) } else { Ok(()) }
     }
+}
+
+/// The length of the stamp at the front of `bytes`, in a system of `N` nodes.
+pub(crate) fn stamp_len<const N: usize>(bytes: &[u8]) -> Result<usize, StampError> {
+    Parsed::<N>::parse(bytes).map(|parsed| parsed.length)
 }
 
 /// A stamp's bytes with their limits checked.
@@ -365,7 +397,7 @@ mod tests {
     impl<const N: usize> Channel<N> {
         fn new(kind: StampKind) -> Self {
             let clock = VectorClock::new();
-            Self { kind, told: Said::new(), heard: Said::new(), sender: clock, receiver: clock }
+            Self { kind, told: Said::new(PEER), heard: Said::new(ME), sender: clock, receiver: clock }
         }
 
         fn send(&mut self) -> ([u8; 160], usize) {
@@ -376,7 +408,7 @@ mod tests {
         }
 
         fn receive(&mut self, bytes: &[u8]) -> Result<(usize, u32), StampError> {
-            self.heard.read(PEER, ME, &mut self.receiver, bytes)
+            self.heard.read(PEER, &mut self.receiver, bytes)
         }
 
         /// Something else raised the sender's entries.
@@ -445,7 +477,7 @@ mod tests {
         let (bytes, length) = channel.send();
         assert_eq!(channel.receive(&bytes[..length]), Err(StampError::Unsynchronised));
         assert_eq!(channel.receiver, VectorClock::new());
-        assert_eq!(channel.heard, Said::new());
+        assert_eq!(channel.heard, Said::new(ME));
     }
 
     #[test]

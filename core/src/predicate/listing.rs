@@ -22,34 +22,12 @@ pub struct Listing<'a>(pub &'a [u8]);
 
 impl fmt::Display for Listing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut cursor = match Cursor::start(self.0) {
-            Ok(cursor) => cursor,
-            Err(error) => return write!(f, "<{error}>"),
-        };
-        write!(f, "of {}:", cursor.stages)?;
-        if cursor.left == 0 {
-            f.write_str(" nothing here")?;
+        let verdict = Program::verify(self.0);
+        if let Ok(cursor) = Cursor::start(self.0) {
+            list_terms(cursor, f)?;
         }
-        let mut separator = " ";
-        while cursor.left > 0 {
-            f.write_str(separator)?;
-            separator = "; ";
-            let term = match cursor.term() {
-                Ok(term) => term,
-                Err(error) => return write!(f, "<{error}>"),
-            };
-            write!(f, "{}: ", term.stage)?;
-            match term.matcher {
-                Matcher::Event { kind, argument: None } => f.write_str(name(kind))?,
-                Matcher::Event { kind, argument: Some(argument) } => write!(f, "{}({argument})", name(kind))?,
-                Matcher::Condition(code) => list_condition(code, f)?,
-            }
-            if term.occurrences != 1 {
-                write!(f, "^{}", term.occurrences)?;
-            }
-        }
-        match Program::verify(self.0) {
-            Err(error) => write!(f, " <{error}>"),
+        match verdict {
+            Err(error) => write!(f, "<{error}>"),
             Ok(_) => Ok(()),
         }
     }
@@ -84,6 +62,30 @@ impl fmt::Display for Op {
         };
         f.write_str(word)
     }
+}
+
+/// Lists as many terms as can be read.
+fn list_terms(mut cursor: Cursor<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "of {}:", cursor.stages)?;
+    if cursor.left == 0 {
+        f.write_str(" nothing here")?;
+    }
+    let mut separator = " ";
+    while cursor.left > 0 {
+        f.write_str(separator)?;
+        separator = "; ";
+        let Ok(term) = cursor.term() else { return Ok(()) };
+        write!(f, "{}: ", term.stage)?;
+        match term.matcher {
+            Matcher::Event { kind, argument: None } => f.write_str(name(kind))?,
+            Matcher::Event { kind, argument: Some(argument) } => write!(f, "{}({argument})", name(kind))?,
+            Matcher::Condition(code) => list_condition(code, f)?,
+        }
+        if term.occurrences != 1 {
+            write!(f, "^{}", term.occurrences)?;
+        }
+    }
+    Ok(())
 }
 
 fn list_condition(mut code: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,46 @@
+//! The log of a node: what is recorded, how it is written, how it is read.
+//!
+//! A [`LogWriter`] turns events into a few bytes each and puts them into a [`LogRing`]; a [`LogReader`] turns the bytes
+//! back. Nothing is lost silently: a full ring counts what it dropped, and the next record is preceded by that number
+//! and by a [`SyncRecord`] from which the reader goes on exactly.
+//!
+//! The wire form is in `docs/WIRE.md`.
+mod reader;
+mod recording;
+mod ring;
+mod varint;
+mod writer;
+
+pub use reader::{Causes, LogError, LogItem, LogReader, Record, SyncRecord};
+pub use recording::{Recording, RecordingMode};
+pub use ring::LogRing;
+pub use writer::{LogWriter, Standing};
+
+use crate::EventKind;
+
+/// A tracepoint with its tag in the same byte; `LOCAL | LOCAL_ESCAPE` means that the tag follows.
+const LOCAL: u8 = 0x80;
+const LOCAL_ESCAPE: u8 = 0x7F;
+/// A send, with its port in the same byte.
+const SEND: u8 = 0x40;
+/// A receive, with its port in the same byte.
+const RECEIVE: u8 = 0x60;
+const PORT: u8 = 0x1F;
+/// What is in none of these classes is a kind's number, or one of these.
+const CAUSES: u8 = 0x20;
+const SYNC: u8 = 0x21;
+const GAP: u8 = 0x22;
+
+/// Whether records of this kind carry a value.
+const fn has_value(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Access | EventKind::Watch | EventKind::Fault | EventKind::Now | EventKind::Input)
+}
+
+/// Whether this kind counts as an event of the node. Halting and resuming happen between events.
+#[must_use]
+pub(crate) const fn counts(kind: EventKind) -> bool {
+    !matches!(kind, EventKind::Halt | EventKind::Resume)
+}
+
+#[cfg(any(test, on_target))]
+mod tests;

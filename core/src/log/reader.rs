@@ -1,0 +1,282 @@
+//! Bytes to events.
+use super::varint::{self, Stop};
+use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, PORT, RECEIVE, SEND, SYNC, counts, has_value};
+use crate::{Event, EventKind, EventNumber, MAX_NODES, MAX_PORTS};
+use core::fmt;
+
+/// An event as it was written to the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What happened.
+    pub event: Event,
+    /// Which event of the node; for a halt or resume, the event it came after.
+    pub number: EventNumber,
+    /// When, in the node's ticks.
+    pub time: u64,
+    /// For a send or receive, which message of its channel: the first is 1.
+    pub message: Option<u32>,
+}
+
+/// What a log consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogItem<'a> {
+    /// An event.
+    Record(Record),
+    /// What happened before the next record and was not recorded.
+    Causes(Causes<'a>),
+    /// Where the node stands with the next record.
+    Sync(SyncRecord<'a>),
+    /// This many records were dropped here because the ring was full.
+    Gap(u32),
+}
+
+/// What happened before the next record and was not recorded (Hyder, table 3-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Causes<'a> {
+    /// Events of the node that were not recorded.
+    pub skipped: u32,
+    /// The clock entries that changed since the last record, one bit a node.
+    pub changed: u32,
+    /// By how much, in ascending order of nodes.
+    differences: &'a [u8],
+}
+
+impl Causes<'_> {
+    /// By how much each changed entry grew, in ascending order of nodes.
+    pub fn differences(&self) -> impl Iterator<Item = u32> + '_ {
+        numbers(self.differences)
+    }
+}
+
+/// A record of where a node stands, from which a reader goes on after a gap, a reset or an attach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyncRecord<'a> {
+    /// The recording mode's number.
+    pub mode: u8,
+    /// The number of the event in the next record.
+    pub number: EventNumber,
+    /// The time of the next record.
+    pub time: u64,
+    nodes: u8,
+    words: &'a [u8],
+}
+
+impl SyncRecord<'_> {
+    /// The node's clock with the next record.
+    pub fn clock(&self) -> impl Iterator<Item = u32> + '_ {
+        numbers(self.words).take(usize::from(self.nodes))
+    }
+
+    /// Messages sent or received on each port, with the next record.
+    pub fn counts(&self) -> impl Iterator<Item = u32> + '_ {
+        numbers(self.words).skip(usize::from(self.nodes))
+    }
+}
+
+fn numbers(mut bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    core::iter::from_fn(move || varint::take(&mut bytes).ok())
+}
+
+/// Why bytes are not a log; the reader is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum LogError {
+    /// No record begins with this byte: the log is damaged, or of another version.
+    UnknownKind(u8),
+    /// A number is longer than 32 bits.
+    NumberTooLong,
+    /// An argument is longer than 16 bits.
+    ArgumentTooLong,
+    /// A sync record names more nodes or ports than there can be, or a mode that does not exist.
+    ImpossibleShape,
+    /// A record came before any sync record, or after a gap without one.
+    Unsynchronised,
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownKind(byte) => {
+                write!(f, "no record begins with {byte:#04x}: the log is damaged or of another version")
+            }
+            Self::NumberTooLong => f.write_str("a number in the log is longer than 32 bits"),
+            Self::ArgumentTooLong => f.write_str("an argument in the log is longer than 16 bits"),
+            Self::ImpossibleShape => f.write_str("a sync record describes a node that cannot be"),
+            Self::Unsynchronised => f.write_str("a record came before any sync record"),
+        }
+    }
+}
+
+impl core::error::Error for LogError {}
+
+impl LogError {
+    const fn from(stop: Stop) -> Option<Self> {
+        match stop {
+            Stop::End => None,
+            Stop::TooLong => Some(Self::NumberTooLong),
+        }
+    }
+}
+
+/// Reads the log of one node.
+///
+/// # Example: a log starts with a sync record
+/// ```
+/// use stillpoint_core::log::{LogError, LogReader};
+/// let mut reader = LogReader::new();
+/// assert_eq!(reader.next(&[0x85, 10]), Err(LogError::Unsynchronised));
+/// assert_eq!(reader.next(&[]), Ok(None));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogReader {
+    synced: bool,
+    /// A sync record gives the number and counts of the record that follows it, already counted.
+    fresh: bool,
+    number: u32,
+    time: u64,
+    counts: [u32; MAX_PORTS],
+}
+
+/// What one step learned, applied only when all of it could be read.
+type Step<'a> = Result<(LogItem<'a>, LogReader), Option<LogError>>;
+
+impl LogReader {
+    /// A reader that waits for the first sync record.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { synced: false, fresh: false, number: 0, time: 0, counts: [0; MAX_PORTS] }
+    }
+
+    /// Reads the next item and says how many bytes it took. `None` when the bytes end before the item does.
+    pub fn next<'a>(&mut self, bytes: &'a [u8]) -> Result<Option<(LogItem<'a>, usize)>, LogError> {
+        let mut rest = bytes;
+        let Some(first) = take_byte(&mut rest) else { return Ok(None) };
+        let step = match first {
+            CAUSES => self.causes(&mut rest),
+            SYNC => Self::sync(&mut rest),
+            GAP => self.gap(&mut rest),
+            _ => self.record(first, &mut rest),
+        };
+        match step {
+            Ok((item, after)) => {
+                *self = after;
+                Ok(Some((item, bytes.len() - rest.len())))
+            }
+            Err(None) => Ok(None),
+            Err(Some(error)) => Err(error),
+        }
+    }
+
+    fn record<'a>(&self, first: u8, rest: &mut &'a [u8]) -> Step<'a> {
+        let event = read_event(first, rest)?;
+        let difference = varint::take(rest).map_err(LogError::from)?;
+        if !self.synced {
+            return Err(Some(LogError::Unsynchronised));
+        }
+        let mut after = self.clone();
+        if !self.fresh && counts(event.kind) {
+            after.number = self.number.wrapping_add(1);
+        }
+        after.time = self.time.wrapping_add(u64::from(difference));
+        let mut message = None;
+        if let (EventKind::Send | EventKind::Receive, Some(count)) =
+            (event.kind, after.counts.get_mut(usize::from(event.arg)))
+        {
+            *count = count.wrapping_add(u32::from(!self.fresh));
+            message = Some(*count);
+        }
+        after.fresh = false;
+        let record = Record { event, number: EventNumber(after.number), time: after.time, message };
+        Ok((LogItem::Record(record), after))
+    }
+
+    fn causes<'a>(&self, rest: &mut &'a [u8]) -> Step<'a> {
+        let skipped = varint::take(rest).map_err(LogError::from)?;
+        let changed = varint::take(rest).map_err(LogError::from)?;
+        let differences = take_numbers(rest, changed.count_ones() as usize)?;
+        let message = varint::take(rest).map_err(LogError::from)?;
+        if !self.synced {
+            return Err(Some(LogError::Unsynchronised));
+        }
+        let mut after = self.clone();
+        after.number = self.number.wrapping_add(skipped);
+        if message != 0 {
+            // The record that follows is this message of its channel, and counts it.
+            let next = *rest.first().ok_or(None)?;
+            if next & 0xC0 == SEND
+                && let Some(count) = after.counts.get_mut(usize::from(next & PORT))
+            {
+                *count = message.wrapping_sub(1);
+            }
+        }
+        Ok((LogItem::Causes(Causes { skipped, changed, differences }), after))
+    }
+
+    fn sync<'a>(rest: &mut &'a [u8]) -> Step<'a> {
+        let mut byte = || take_byte(rest).ok_or(None);
+        let (mode, nodes, ports) = (byte()?, byte()?, byte()?);
+        if mode > 3 || usize::from(nodes) > MAX_NODES || usize::from(ports) > MAX_PORTS {
+            return Err(Some(LogError::ImpossibleShape));
+        }
+        let number = varint::take(rest).map_err(LogError::from)?;
+        let low = varint::take(rest).map_err(LogError::from)?;
+        let high = varint::take(rest).map_err(LogError::from)?;
+        let words = take_numbers(rest, usize::from(nodes) + usize::from(ports))?;
+        let time = u64::from(high) << 32 | u64::from(low);
+        let sync = SyncRecord { mode, number: EventNumber(number), time, nodes, words };
+        let mut after = Self { synced: true, fresh: true, number, time, counts: [0; MAX_PORTS] };
+        for (count, value) in after.counts.iter_mut().zip(sync.counts()) {
+            *count = value;
+        }
+        Ok((LogItem::Sync(sync), after))
+    }
+
+    fn gap<'a>(&self, rest: &mut &'a [u8]) -> Step<'a> {
+        let dropped = varint::take(rest).map_err(LogError::from)?;
+        Ok((LogItem::Gap(dropped), Self { synced: false, ..self.clone() }))
+    }
+}
+
+impl Default for LogReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn read_event(first: u8, rest: &mut &[u8]) -> Result<Event, Option<LogError>> {
+    if first & LOCAL != 0 {
+        let tag = first & LOCAL_ESCAPE;
+        return if tag == LOCAL_ESCAPE { Ok(Event::local(take_argument(rest)?)) } else { Ok(Event::local(tag.into())) };
+    }
+    match first & 0x60 {
+        SEND => return Ok(Event::new(EventKind::Send, (first & PORT).into())),
+        RECEIVE => return Ok(Event::new(EventKind::Receive, (first & PORT).into())),
+        _ => {}
+    }
+    let kind = EventKind::from_number(first)
+        .filter(|kind| !matches!(kind, EventKind::Local | EventKind::Send | EventKind::Receive))
+        .ok_or(Some(LogError::UnknownKind(first)))?;
+    let arg = take_argument(rest)?;
+    let value = if has_value(kind) { varint::unzigzag(varint::take(rest).map_err(LogError::from)?) } else { 0 };
+    Ok(Event { kind, arg, value })
+}
+
+fn take_byte(rest: &mut &[u8]) -> Option<u8> {
+    let (&byte, after) = rest.split_first()?;
+    *rest = after;
+    Some(byte)
+}
+
+fn take_argument(rest: &mut &[u8]) -> Result<u16, Option<LogError>> {
+    let argument = varint::take(rest).map_err(LogError::from)?;
+    u16::try_from(argument).map_err(|_| Some(LogError::ArgumentTooLong))
+}
+
+/// The bytes of the next `count` numbers, each checked.
+fn take_numbers<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], Option<LogError>> {
+    let start = *rest;
+    for _ in 0..count {
+        varint::take(rest).map_err(LogError::from)?;
+    }
+    start.get(..start.len() - rest.len()).ok_or(None)
+}

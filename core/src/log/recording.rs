@@ -1,0 +1,132 @@
+//! What a node records: Hyder's recording options, section 5.3.
+use crate::{Event, EventKind, KindSet};
+
+/// How much is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(u8)]
+pub enum RecordingMode {
+    /// Nothing. Causality is still forwarded.
+    Off = 0,
+    /// A chosen set of kinds and actions. The order among recorded events stays exact.
+    Restricted = 1,
+    /// Every event.
+    Full = 2,
+    /// Every event, and what else a replay needs: polls, empty receives, full sends, clock reads, inputs.
+    Replay = 3,
+}
+
+/// What a node records.
+///
+/// # Example: only messages and what tag 3 marks
+/// ```
+/// use stillpoint_core::{log::Recording, Event, EventKind, KindSet, PortId};
+/// let kinds = KindSet::EMPTY.with(EventKind::Send).with(EventKind::Local);
+/// let recording = Recording::restricted(kinds, 1 << 3);
+/// assert!(recording.records(&Event::send(PortId(0))));
+/// assert!(recording.records(&Event::local(3)) && !recording.records(&Event::local(4)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Recording {
+    mode: RecordingMode,
+    /// Whether records carry the clock entries that changed since the last one; needed as soon as any node of the
+    /// system does not record everything.
+    with_causes: bool,
+    kinds: KindSet,
+    /// Which tracepoints, by the lowest five bits of their tag.
+    actions: u32,
+}
+
+impl Recording {
+    /// Records nothing.
+    pub const OFF: Self = Self { mode: RecordingMode::Off, with_causes: false, kinds: KindSet::EMPTY, actions: 0 };
+    /// Records every event.
+    pub const FULL: Self =
+        Self { mode: RecordingMode::Full, with_causes: false, kinds: KindSet::ORDINARY, actions: u32::MAX };
+    /// Records every event and what replay needs.
+    pub const REPLAY: Self =
+        Self { mode: RecordingMode::Replay, with_causes: false, kinds: KindSet::ALL, actions: u32::MAX };
+
+    /// Records these kinds, and of the tracepoints those with `actions` bit `tag % 32` set. Halts, resumes, faults and
+    /// resets are always among them.
+    #[must_use]
+    pub const fn restricted(kinds: KindSet, actions: u32) -> Self {
+        let kinds = KindSet(kinds.0 & KindSet::ORDINARY.0)
+            .with(EventKind::Halt)
+            .with(EventKind::Resume)
+            .with(EventKind::Fault)
+            .with(EventKind::Reset);
+        Self { mode: RecordingMode::Restricted, with_causes: true, kinds, actions }
+    }
+
+    /// The same, with the clock entries that changed: for a node that records everything beside one that does not.
+    #[must_use]
+    pub const fn with_causes(self) -> Self {
+        Self { with_causes: true, ..self }
+    }
+
+    /// What is in force for a node or board that selected `self` inside a board or system for which `parent` is in
+    /// force: its own selection counts only where the parent restricts (Hyder 5.3.1).
+    #[must_use]
+    pub const fn effective(self, parent: Self) -> Self {
+        match parent.mode {
+            RecordingMode::Restricted => self,
+            RecordingMode::Off | RecordingMode::Full | RecordingMode::Replay => parent,
+        }
+    }
+
+    /// How much is recorded.
+    #[must_use]
+    pub const fn mode(&self) -> RecordingMode {
+        self.mode
+    }
+
+    pub(crate) const fn carries_causes(&self) -> bool {
+        self.with_causes
+    }
+
+    /// Whether events of this kind happen at all for the node: what only replay needs is no event otherwise.
+    #[inline]
+    pub(crate) const fn observes(&self, kind: EventKind) -> bool {
+        KindSet::ORDINARY.contains(kind) || matches!(self.mode, RecordingMode::Replay)
+    }
+
+    /// Whether `event` is recorded.
+    #[must_use]
+    #[inline]
+    pub const fn records(&self, event: &Event) -> bool {
+        self.kinds.contains(event.kind)
+            && (!matches!(event.kind, EventKind::Local) || self.actions >> (event.arg & 31) & 1 != 0)
+    }
+}
+
+#[cfg(any(test, on_target))]
+mod tests {
+    use super::*;
+    use stillpoint_test::test;
+
+    /// Hyder 5.3.1: the selected option is effective only if the parent's is Restrict.
+    #[test]
+    fn a_selection_counts_only_inside_a_restricting_parent() {
+        let restricted = Recording::restricted(KindSet::EMPTY, 0);
+        for parent in [Recording::OFF, Recording::FULL] {
+            assert_eq!(restricted.effective(parent), parent);
+        }
+        for own in [Recording::OFF, Recording::FULL, restricted] {
+            assert_eq!(own.effective(restricted), own);
+        }
+    }
+
+    #[test]
+    fn each_mode_records_what_it_says() {
+        let poll = Event::new(EventKind::Poll, 0);
+        assert!(EventKind::ALL.into_iter().all(|kind| !Recording::OFF.records(&Event::new(kind, 0))));
+        assert!(Recording::FULL.records(&Event::local(9)) && !Recording::FULL.records(&poll));
+        assert!(Recording::REPLAY.records(&poll));
+        let crashes_only = Recording::restricted(KindSet::EMPTY, 0);
+        assert!(crashes_only.records(&Event::new(EventKind::Fault, 0)) && !crashes_only.records(&Event::local(0)));
+    }
+}

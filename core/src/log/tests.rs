@@ -1,0 +1,221 @@
+//! What is written can be read, and what is not written is not missed silently.
+use super::*;
+use crate::{Event, EventNumber, KindSet, NodeId, PortId};
+use stillpoint_test::test;
+
+const ME: NodeId = NodeId(0);
+
+/// A node that does nothing but count and log.
+struct Logging<const S: usize> {
+    ring: LogRing<S>,
+    writer: LogWriter<2>,
+    reader: LogReader,
+    recording: Recording,
+    clock: [u32; 2],
+    counts: [u32; 2],
+}
+
+impl<const S: usize> Logging<S> {
+    fn new(recording: Recording) -> Self {
+        let (ring, writer, reader) = (LogRing::new(), LogWriter::new(), LogReader::new());
+        Self { ring, writer, reader, recording, clock: [0; 2], counts: [0; 2] }
+    }
+
+    fn happen(&mut self, event: Event, now: u32) {
+        self.clock[0] += u32::from(counts(event.kind));
+        if matches!(event.kind, EventKind::Send | EventKind::Receive) {
+            self.counts[usize::from(event.arg)] += 1;
+        }
+        if self.recording.records(&event) {
+            let (clock, counts) = (&self.clock, &self.counts);
+            let standing =
+                Standing { me: ME, number: EventNumber(self.clock[0]), clock, counts, recording: self.recording };
+            self.writer.push(&self.ring, &event, now, &standing);
+        }
+    }
+
+    /// Reads everything, hands each item to `see`, and says how many bytes it was.
+    fn read(&mut self, mut see: impl FnMut(LogItem<'_>)) -> usize {
+        let mut bytes = [0; S];
+        let length = self.ring.peek(&mut bytes);
+        let mut rest = &bytes[..length];
+        while let Some((item, used)) = self.reader.next(rest).unwrap() {
+            see(item);
+            rest = &rest[used..];
+        }
+        assert!(rest.is_empty());
+        self.ring.consume(length);
+        length
+    }
+
+    fn records(&mut self, mut see: impl FnMut(Record)) -> usize {
+        self.read(|item| {
+            if let LogItem::Record(record) = item {
+                see(record);
+            }
+        })
+    }
+}
+
+#[test]
+fn every_kind_of_event_comes_back_with_its_number_and_time() {
+    let mut node = Logging::<512>::new(Recording::REPLAY);
+    let mut now = 0xFFFF_FF00u32;
+    for (place, kind) in EventKind::ALL.into_iter().enumerate() {
+        let message = matches!(kind, EventKind::Send | EventKind::Receive);
+        let arg = if message { 1 } else { [3, 126, 127, 40_000][place % 4] };
+        let value = if has_value(kind) { (-5i32) as u32 } else { 0 };
+        now = now.wrapping_add(40);
+        node.happen(Event { kind, arg, value }, now);
+        let mut seen = None;
+        node.records(|record| seen = Some(record));
+        let seen = seen.unwrap();
+        assert_eq!(seen.event, Event { kind, arg, value });
+        assert_eq!(seen.number, EventNumber(node.clock[0]));
+        assert_eq!(seen.time as u32, now);
+        assert_eq!(seen.message, message.then_some(node.counts[1]));
+    }
+}
+
+/// The goal is 3 bytes for a local event and 4 for a message, with a time.
+#[test]
+fn a_local_event_takes_at_most_three_bytes_and_a_message_event_at_most_four() {
+    let mut node = Logging::<512>::new(Recording::FULL);
+    node.happen(Event::local(1), 0);
+    node.read(|_| {});
+    node.happen(Event::local(126), 16_000);
+    assert_eq!(node.read(|_| {}), 3);
+    node.happen(Event::send(PortId(1)), 16_100);
+    assert_eq!(node.read(|_| {}), 2);
+    node.happen(Event::receive(PortId(0)), 32_000);
+    assert_eq!(node.read(|_| {}), 3);
+}
+
+#[test]
+fn a_full_ring_loses_records_but_not_their_number_and_the_reader_goes_on_exactly() {
+    let mut node = Logging::<128>::new(Recording::FULL);
+    let (mut read, mut gaps, mut last) = (0, 0, EventNumber(0));
+    for round in 0..2000u32 {
+        node.happen(Event::send(PortId((round % 2) as u8)), round * 10);
+        if round % 190 == 189 {
+            let counts = node.counts;
+            node.read(|item| match item {
+                LogItem::Record(record) => {
+                    read += 1;
+                    assert!(record.number.is_newer_than(last));
+                    last = record.number;
+                    assert_eq!(u64::from(record.number.0 - 1) * 10, record.time);
+                    let message = record.number.0.div_ceil(2);
+                    assert_eq!(record.message, Some(message));
+                    assert!(message <= counts[0].max(counts[1]));
+                }
+                LogItem::Gap(dropped) => gaps += dropped,
+                LogItem::Sync(_) | LogItem::Causes(_) => {}
+            });
+        }
+    }
+    // What was dropped last is told with the first record that finds room again.
+    for _ in 0..2 {
+        node.read(|item| match item {
+            LogItem::Record(_) => read += 1,
+            LogItem::Gap(dropped) => gaps += dropped,
+            LogItem::Sync(_) | LogItem::Causes(_) => {}
+        });
+        node.happen(Event::local(1), 20_000);
+    }
+    node.read(|item| read += u32::from(matches!(item, LogItem::Record(_))));
+    assert_eq!((read + gaps, gaps), (2002, node.ring.dropped()));
+}
+
+#[test]
+fn restricted_records_keep_their_numbers_and_carry_what_changed_in_between() {
+    let mut node = Logging::<512>::new(Recording::restricted(KindSet::EMPTY.with(EventKind::Send), 0));
+    node.happen(Event::send(PortId(0)), 1);
+    node.read(|_| {});
+    node.happen(Event::local(5), 2);
+    node.happen(Event::receive(PortId(1)), 3);
+    node.clock[1] = 300;
+    node.happen(Event::send(PortId(0)), 4);
+    let (mut skipped, mut grown, mut number, mut message) = (0, None, EventNumber(0), None);
+    node.read(|item| match item {
+        LogItem::Causes(causes) => {
+            skipped = causes.skipped;
+            assert_eq!(causes.changed, 0b10);
+            grown = causes.differences().next();
+        }
+        LogItem::Record(record) => (number, message) = (record.number, record.message),
+        LogItem::Sync(_) | LogItem::Gap(_) => panic!("nothing was lost"),
+    });
+    assert_eq!((skipped, grown, number, message), (2, Some(300), EventNumber(4), Some(2)));
+}
+
+#[test]
+fn a_sync_record_comes_every_so_often_and_says_where_the_node_stands() {
+    let mut node = Logging::<512>::new(Recording::FULL);
+    let mut syncs = 0;
+    for round in 0..2 * LogWriter::<2>::SYNC_EVERY + 3 {
+        node.happen(Event::send(PortId(1)), round);
+        let (clock, counts) = (node.clock, node.counts);
+        node.read(|item| {
+            if let LogItem::Sync(sync) = item {
+                syncs += 1;
+                assert!(sync.clock().eq(clock));
+                assert!(sync.counts().eq(counts));
+                assert_eq!((sync.number, sync.time), (EventNumber(clock[0]), u64::from(round)));
+            }
+        });
+    }
+    assert_eq!(syncs, 3);
+}
+
+#[test]
+fn a_halt_and_a_resume_stand_between_events() {
+    let mut node = Logging::<512>::new(Recording::FULL);
+    node.happen(Event::local(1), 1);
+    node.happen(Event::new(EventKind::Halt, 7), 2);
+    node.happen(Event::new(EventKind::Resume, 7), 3);
+    node.happen(Event::local(1), 4);
+    let (mut place, mut numbers) = (0, [0; 4]);
+    node.records(|record| {
+        numbers[place] = record.number.0;
+        place += 1;
+    });
+    assert_eq!(numbers, [1, 1, 1, 2]);
+}
+
+#[test]
+fn time_goes_on_across_the_wrap_of_the_counter_and_a_long_pause_is_told() {
+    let mut node = Logging::<512>::new(Recording::FULL);
+    node.happen(Event::local(1), 0xFFFF_FFF0);
+    node.happen(Event::local(1), 5);
+    let mut times = [0; 3];
+    let mut place = 0;
+    node.writer.resynchronise(7 << 32);
+    node.happen(Event::local(1), 9);
+    node.records(|record| {
+        times[place] = record.time;
+        place += 1;
+    });
+    assert_eq!(times, [0xFFFF_FFF0, (1 << 32) + 5, (7 << 32) + 9]);
+}
+
+#[test]
+fn damaged_bytes_are_refused_with_what_is_wrong_and_change_nothing() {
+    let mut node = Logging::<512>::new(Recording::FULL);
+    node.happen(Event::local(1), 1);
+    node.read(|_| {});
+    let before = node.reader.clone();
+    for (bytes, error) in [
+        (&[0x00, 1, 1][..], LogError::UnknownKind(0)),
+        (&[0x3F, 1][..], LogError::UnknownKind(0x3F)),
+        (&[0x81, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F][..], LogError::NumberTooLong),
+        (&[0xFF, 0x80, 0x80, 0x04, 1][..], LogError::ArgumentTooLong),
+        (&[SYNC, 2, 33, 0][..], LogError::ImpossibleShape),
+        (&[SYNC, 9, 2, 0][..], LogError::ImpossibleShape),
+    ] {
+        assert_eq!(node.reader.next(bytes), Err(error));
+        assert_eq!(node.reader, before);
+    }
+    assert_eq!(node.reader.next(&[SYNC, 2, 2]), Ok(None));
+    assert_eq!(node.reader, before);
+}

@@ -1,0 +1,205 @@
+//! Events to bytes.
+use super::ring::{Entry, LogRing};
+use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, RECEIVE, Recording, SEND, SYNC, counts, has_value, varint};
+use crate::{Event, EventKind, EventNumber, NodeId};
+
+/// Where a node stands after the event that is being recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    /// Whose log it is.
+    pub me: NodeId,
+    /// The number of the event.
+    pub number: EventNumber,
+    /// The node's clock.
+    pub clock: &'a [u32],
+    /// Messages sent or received on each port.
+    pub counts: &'a [u32],
+    /// What the node records.
+    pub recording: Recording,
+}
+
+/// The longest record that needs no context: kind, argument, value, time.
+const PLAIN_MAX: u32 = 1 + 3 + 2 * varint::MAX_LEN as u32;
+
+/// Writes the records of one node.
+///
+/// # Example: what is written can be read
+/// ```
+/// use stillpoint_core::log::{LogItem, LogReader, LogRing, LogWriter, Recording, Standing};
+/// use stillpoint_core::{Event, EventNumber, NodeId};
+/// let (ring, mut writer) = (LogRing::<256>::new(), LogWriter::<2>::new());
+/// let (me, number, recording) = (NodeId(0), EventNumber(1), Recording::FULL);
+/// writer.push(&ring, &Event::local(7), 100, &Standing { me, number, clock: &[1, 0], counts: &[], recording });
+///
+/// let mut bytes = [0; 256];
+/// let length = ring.peek(&mut bytes);
+/// let mut reader = LogReader::new();
+/// let Ok(Some((LogItem::Sync(_), sync))) = reader.next(&bytes[..length]) else { panic!() };
+/// let Ok(Some((LogItem::Record(record), _))) = reader.next(&bytes[sync..length]) else { panic!() };
+/// assert_eq!((record.event, record.time), (Event::local(7), 100));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LogWriter<const N: usize> {
+    /// The number that the next record has if nothing is skipped.
+    expected: u32,
+    /// Records until the next sync record; 0 when one is due now.
+    until_sync: u32,
+    time: u32,
+    /// How often the time wrapped.
+    high: u32,
+    /// Records dropped and not yet told of.
+    dropped: u32,
+    /// The clock as the reader knows it.
+    told: [u32; N],
+}
+
+impl<const N: usize> LogWriter<N> {
+    /// Records between two sync records when nothing else calls for one.
+    pub const SYNC_EVERY: u32 = 1024;
+
+    /// A writer whose first record is preceded by a sync record.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { expected: 0, until_sync: 0, time: 0, high: 0, dropped: 0, told: [0; N] }
+    }
+
+    /// Calls for a sync record before the next record: after a change of mode, an attach, a reset, or a pause in which
+    /// the time may have wrapped. `now` is the full time.
+    pub fn resynchronise(&mut self, now: u64) {
+        self.until_sync = 0;
+        self.time = now as u32;
+        self.high = (now >> 32) as u32;
+    }
+
+    /// Writes `event`, which happened at `now`. A full ring drops it; the drop is counted and told with the next record.
+    #[inline]
+    pub fn push<const S: usize>(&mut self, ring: &LogRing<S>, event: &Event, now: u32, standing: &Standing<'_>) {
+        let plain = self.until_sync != 0 && standing.number.0 == self.expected && !standing.recording.carries_causes();
+        if !plain || !counts(event.kind) {
+            return self.push_with_context(ring, event, now, standing);
+        }
+        let Some(mut entry) = ring.open(PLAIN_MAX) else { return self.drop_one(ring) };
+        self.note_wrap(now);
+        self.put_record(&mut entry, event, now);
+        entry.commit();
+        self.expected = self.expected.wrapping_add(1);
+        self.until_sync -= 1;
+    }
+
+    #[cold]
+    fn drop_one<const S: usize>(&mut self, ring: &LogRing<S>) {
+        ring.count_drop();
+        self.dropped = self.dropped.saturating_add(1);
+        self.until_sync = 0;
+    }
+
+    #[inline(never)]
+    fn push_with_context<const S: usize>(
+        &mut self,
+        ring: &LogRing<S>,
+        event: &Event,
+        now: u32,
+        standing: &Standing<'_>,
+    ) {
+        let words = standing.clock.len() + standing.counts.len() + 8;
+        let room = PLAIN_MAX.saturating_add((words * varint::MAX_LEN) as u32);
+        let Some(mut entry) = ring.open(room) else { return self.drop_one(ring) };
+        self.note_wrap(now);
+        if self.until_sync == 0 {
+            if self.dropped != 0 {
+                entry.put(GAP);
+                varint::put(self.dropped, |byte| entry.put(byte));
+                self.dropped = 0;
+            }
+            self.put_sync(&mut entry, now, standing);
+            self.until_sync = Self::SYNC_EVERY;
+        } else {
+            self.put_causes(&mut entry, event, standing);
+            self.until_sync -= 1;
+        }
+        for (told, known) in self.told.iter_mut().zip(standing.clock) {
+            *told = *known;
+        }
+        self.put_record(&mut entry, event, now);
+        entry.commit();
+        self.expected = standing.number.0.wrapping_add(1);
+    }
+
+    #[inline]
+    fn note_wrap(&mut self, now: u32) {
+        self.high = self.high.wrapping_add(u32::from(now < self.time));
+    }
+
+    #[inline]
+    fn put_record<const S: usize>(&mut self, entry: &mut Entry<'_, S>, event: &Event, now: u32) {
+        match event.kind {
+            EventKind::Local if event.arg < u16::from(LOCAL_ESCAPE) => entry.put(LOCAL | event.arg as u8),
+            EventKind::Local => {
+                entry.put(LOCAL | LOCAL_ESCAPE);
+                varint::put(u32::from(event.arg), |byte| entry.put(byte));
+            }
+            EventKind::Send => entry.put(SEND | event.arg as u8 & super::PORT),
+            EventKind::Receive => entry.put(RECEIVE | event.arg as u8 & super::PORT),
+            kind => {
+                entry.put(kind as u8);
+                varint::put(u32::from(event.arg), |byte| entry.put(byte));
+                if has_value(kind) {
+                    varint::put(varint::zigzag(event.value), |byte| entry.put(byte));
+                }
+            }
+        }
+        varint::put(now.wrapping_sub(self.time), |byte| entry.put(byte));
+        self.time = now;
+    }
+
+    /// What happened since the last record, where that is not simply nothing.
+    fn put_causes<const S: usize>(&mut self, entry: &mut Entry<'_, S>, event: &Event, standing: &Standing<'_>) {
+        let last = self.expected.wrapping_sub(1);
+        let counted = u32::from(counts(event.kind));
+        let skipped = standing.number.0.wrapping_sub(last).wrapping_sub(counted);
+        let mut mask = 0u32;
+        if standing.recording.carries_causes() {
+            for (place, (told, known)) in self.told.iter().zip(standing.clock).enumerate() {
+                mask |= u32::from(told != known && place != usize::from(standing.me.0)) << (place & 31);
+            }
+        }
+        if skipped == 0 && mask == 0 {
+            return;
+        }
+        entry.put(CAUSES);
+        varint::put(skipped, |byte| entry.put(byte));
+        varint::put(mask, |byte| entry.put(byte));
+        for (place, (told, known)) in self.told.iter().zip(standing.clock).enumerate() {
+            if mask >> (place & 31) & 1 != 0 {
+                varint::put(known.wrapping_sub(*told), |byte| entry.put(byte));
+            }
+        }
+        let message = match event.kind {
+            EventKind::Send | EventKind::Receive => standing.counts.get(usize::from(event.arg)).copied().unwrap_or(0),
+            _ => 0,
+        };
+        varint::put(message, |byte| entry.put(byte));
+    }
+
+    /// Where the node stands with the record that follows.
+    fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: u32, standing: &Standing<'_>) {
+        entry.put(SYNC);
+        entry.put(standing.recording.mode() as u8);
+        entry.put(standing.clock.len() as u8);
+        entry.put(standing.counts.len() as u8);
+        for word in [standing.number.0, now, self.high] {
+            varint::put(word, |byte| entry.put(byte));
+        }
+        for word in standing.clock.iter().chain(standing.counts) {
+            varint::put(*word, |byte| entry.put(byte));
+        }
+        // The record that follows has a time difference of zero.
+        self.time = now;
+    }
+}
+
+impl<const N: usize> Default for LogWriter<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

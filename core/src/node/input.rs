@@ -1,0 +1,300 @@
+//! What a node is told, what it answers, and what it refuses.
+use crate::log::Recording;
+use crate::predicate::{
+    CarryDecodeError, Detector, EnableError, Generation, InstallError, Reached, SlotId, SlotSet, VerifyError,
+    WatchError,
+};
+use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, PortId, PortSet, StampError};
+use core::fmt;
+
+/// Something that happened to a node; see [`Node::step`](crate::Node::step).
+#[derive(Debug)]
+pub enum Input<'a, const N: usize> {
+    /// The node starts: before this it only listens, after this it runs.
+    Start {
+        /// The last event number that retained memory knows of; zero if it knows nothing.
+        known: EventNumber,
+        /// The last halt that retained memory knows of.
+        last_halt: HaltId,
+    },
+    /// A local step: a tracepoint, timer, call, return, access, or what only replay records.
+    Event(Event),
+    /// A message is about to leave. Its stamp is written to the front of the lent bytes.
+    Send {
+        /// Where it leaves.
+        port: PortId,
+        /// Room for the stamp, at least [`Node::STAMP_ROOM`](crate::Node::STAMP_ROOM) bytes.
+        stamp: &'a mut [u8],
+    },
+    /// The application takes a message.
+    Receive {
+        /// Where it came in.
+        port: PortId,
+        /// The message's bytes, beginning with its stamp.
+        stamp: &'a [u8],
+    },
+    /// A watch has a new value.
+    Watch {
+        /// Which.
+        watch: u8,
+        /// What it became.
+        value: i32,
+    },
+    /// The node crashed: it halts, and everybody with it.
+    Fault {
+        /// Why, as the platform encodes it.
+        cause: u32,
+    },
+    /// A halt marker arrived.
+    Marker {
+        /// Where, on either lane.
+        port: PortId,
+        /// The marker.
+        marker: &'a HaltMarker<N>,
+    },
+    /// Halt markers are known to have arrived at the peers.
+    Delivered {
+        /// The ports behind which they arrived.
+        ports: PortSet,
+        /// Of which halt.
+        id: HaltId,
+    },
+    /// Draining took too long: what was not delivered by now will not be waited for.
+    DrainLimit,
+    /// A release arrived in band.
+    Release {
+        /// Where.
+        port: PortId,
+        /// Of which halt.
+        id: HaltId,
+    },
+    /// A predicate marker arrived.
+    PredicateMarker {
+        /// Where.
+        port: PortId,
+        /// What it says.
+        reached: Reached,
+    },
+    /// A link came up and its peer introduced itself.
+    Hello {
+        /// Which link.
+        port: PortId,
+        /// What the peer said.
+        hello: Hello,
+    },
+    /// A link went down.
+    LinkDown {
+        /// Which.
+        port: PortId,
+    },
+    /// The debugger, a node with a control channel to every other (Miller & Choi 2.2.3), wants something.
+    Command(Command<'a>),
+}
+
+impl<const N: usize> Input<'_, N> {
+    /// A start with nothing retained.
+    #[must_use]
+    pub const fn start() -> Self {
+        Self::Start { known: EventNumber(0), last_halt: HaltId(0) }
+    }
+}
+
+/// What the debugger asks of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command<'a> {
+    /// Initiate a consistent halt.
+    Halt,
+    /// End this halt.
+    Release(HaltId),
+    /// Stop this node alone (delayed halt).
+    Suspend,
+    /// Let a node that was stopped alone go on.
+    Continue,
+    /// Record this from now on.
+    Record(Recording),
+    /// Install this node's part of a predicate.
+    Install {
+        /// Where.
+        slot: SlotId,
+        /// Which use of the slot.
+        generation: Generation,
+        /// How its stages travel.
+        detector: Detector,
+        /// The program's bytes, not yet verified.
+        program: &'a [u8],
+    },
+    /// Let the predicate's first stage be satisfied.
+    Enable {
+        /// Where.
+        slot: SlotId,
+        /// Which use of the slot.
+        generation: Generation,
+    },
+    /// Remove a predicate.
+    Remove {
+        /// Where.
+        slot: SlotId,
+    },
+}
+
+/// How a node introduces itself when a link comes up.
+///
+/// # Example: over the wire and back
+/// ```
+/// use stillpoint_core::{EventNumber, HaltId, Hello};
+/// let hello = Hello { number: EventNumber(0x0200_0000), of_you: EventNumber(7), last_halt: HaltId(3), halted: true };
+/// assert_eq!(Hello::from_bytes(hello.to_bytes()), Some(hello));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Hello {
+    /// Where the sender stands.
+    pub number: EventNumber,
+    /// What the sender knows of the receiver.
+    pub of_you: EventNumber,
+    /// The last halt the sender took part in.
+    pub last_halt: HaltId,
+    /// Whether the sender is halted in it.
+    pub halted: bool,
+}
+
+impl Hello {
+    /// The length on the wire.
+    pub const LEN: usize = 11;
+
+    /// The wire form: number (4), of you (4), last halt (2), halted (1).
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; Self::LEN] {
+        let ([a, b, c, d], [e, f, g, h]) = (self.number.0.to_le_bytes(), self.of_you.0.to_le_bytes());
+        let [i, j] = self.last_halt.0.to_le_bytes();
+        [a, b, c, d, e, f, g, h, i, j, self.halted as u8]
+    }
+
+    /// Reads the wire form. `None` when the flag is neither 0 nor 1.
+    #[must_use]
+    pub const fn from_bytes([a, b, c, d, e, f, g, h, i, j, halted]: [u8; Self::LEN]) -> Option<Self> {
+        if halted > 1 {
+            return None;
+        }
+        Some(Self {
+            number: EventNumber(u32::from_le_bytes([a, b, c, d])),
+            of_you: EventNumber(u32::from_le_bytes([e, f, g, h])),
+            last_halt: HaltId(u16::from_le_bytes([i, j])),
+            halted: halted == 1,
+        })
+    }
+}
+
+/// What the driver does after one step, in the order of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Effects {
+    /// Write this event to the log.
+    pub log: Option<Event>,
+    /// This many of the lent bytes are the message's stamp; commit the message.
+    pub stamp: u8,
+    /// Predicates whose last stage this event satisfied: the cause of the halt that follows.
+    pub fired: SlotSet,
+    /// Send a predicate marker of each of these slots, [`Node::predicate_marker`](crate::Node::predicate_marker)...
+    pub announce: SlotSet,
+    /// ... to each of these ports.
+    pub announce_to: PortSet,
+    /// Send [`Node::halt_marker`](crate::Node::halt_marker) of each of these ports to it.
+    pub markers: PortSet,
+    /// Send a release of `halt` to each of these ports.
+    pub releases: PortSet,
+    /// The halt that `markers`, `releases` and `then` speak of.
+    pub halt: HaltId,
+    /// What the core does then.
+    pub then: Then,
+}
+
+/// What a core does after the rest of a step's effects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It goes on as it was.
+    Continue,
+    /// It logs the halt, freezes the application, and polls its links until the node is parked.
+    Halt,
+    /// Draining is over, or a delayed halt begins: it parks.
+    Park,
+    /// It logs that the halt is over, and lets the application run unless the node is stopped alone.
+    Resume,
+    /// It lets the application run: a delayed halt is over.
+    Run,
+}
+
+impl Effects {
+    /// Nothing to do.
+    pub const NONE: Self = Self {
+        log: None,
+        stamp: 0,
+        fired: SlotSet::EMPTY,
+        announce: SlotSet::EMPTY,
+        announce_to: PortSet::EMPTY,
+        markers: PortSet::EMPTY,
+        releases: PortSet::EMPTY,
+        halt: HaltId(0),
+        then: Then::Continue,
+    };
+
+    /// The event that a halt or its end adds to the log.
+    #[must_use]
+    pub fn halt_record(&self) -> Option<Event> {
+        match self.then {
+            Then::Halt => Some(Event::new(EventKind::Halt, self.halt.0)),
+            Then::Resume => Some(Event::new(EventKind::Resume, self.halt.0)),
+            Then::Continue | Then::Park | Then::Run => None,
+        }
+    }
+}
+
+/// Why a step was refused; the node is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepError {
+    /// The node has not started, or is stopped: nothing can happen on it.
+    NotRunning,
+    /// The node has started already.
+    AlreadyStarted,
+    /// The node has no such port.
+    NoSuchPort(PortId),
+    /// Messages do not leave here; the port is an incoming one.
+    NotOutgoing(PortId),
+    /// Messages do not come in here; the port is an outgoing one.
+    NotIncoming(PortId),
+    /// Events of this kind have an input of their own.
+    NotALocalEvent(EventKind),
+    /// The message's stamp is wrong.
+    Stamp(StampError),
+    /// The predicate stages that the message carries are wrong.
+    Carry(CarryDecodeError),
+    /// The watch does not exist.
+    Watch(WatchError),
+    /// The program is not one that a node may run.
+    Program(VerifyError),
+    /// The program cannot be installed in this slot.
+    Install(InstallError),
+    /// The predicate cannot be enabled.
+    Enable(EnableError),
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRunning => f.write_str("the node has not started, or is stopped"),
+            Self::AlreadyStarted => f.write_str("the node has started already"),
+            Self::NoSuchPort(port) => write!(f, "the node has no port {}", port.0),
+            Self::NotOutgoing(port) => write!(f, "messages do not leave through port {}", port.0),
+            Self::NotIncoming(port) => write!(f, "messages do not come in through port {}", port.0),
+            Self::NotALocalEvent(kind) => write!(f, "an event of kind {kind:?} has an input of its own"),
+            Self::Stamp(error) => error.fmt(f),
+            Self::Carry(error) => error.fmt(f),
+            Self::Watch(error) => error.fmt(f),
+            Self::Program(error) => error.fmt(f),
+            Self::Install(error) => error.fmt(f),
+            Self::Enable(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for StepError {}

@@ -1,0 +1,264 @@
+//! A node: everything joined, one verb.
+mod input;
+mod step;
+#[cfg(any(test, on_target))]
+mod tests;
+
+pub use input::{Command, Effects, Hello, Input, StepError, Then};
+
+use crate::halt::Halting;
+use crate::log::{Recording, Standing};
+use crate::predicate::{Carry, Predicates, Reached, SlotId};
+use crate::stamp::Said;
+use crate::{EventNumber, HaltId, HaltMarker, HaltOrder, NodeId, Phase, PortId, PortSet, StampKind, VectorClock};
+
+/// One sequential participant of a system of `N`, with at most `P` ports.
+///
+/// A driver owns its ports, links, log ring and clock, tells it what happens with [`step`](Self::step) and does what the
+/// [`Effects`] say, in the order of their fields:
+/// 1. write the record, 2. commit the message with its stamp, 3. send predicate markers, 4. send halt markers, 5. send
+///    releases, 6. halt, park or resume. All of it belongs into one section that nothing on the core interrupts.
+///
+/// Control messages of one port arrive in the order in which they were sent; where a driver keeps a marker and a release
+/// in separate slots it hands in the marker first.
+///
+/// # Example: a message, then a halt
+/// ```
+/// use stillpoint_core::*;
+/// let mut left = Node::<2>::new(NodeId(0), StampKind::Vector)?;
+/// let mut right = Node::<2>::new(NodeId(1), StampKind::Vector)?;
+/// left.connect(PortId(0), Direction::Out, NodeId(1))?;
+/// right.connect(PortId(0), Direction::In, NodeId(0))?;
+/// let _ = (left.step(Input::start())?, right.step(Input::start())?);
+///
+/// let mut bytes = [0; Node::<2>::STAMP_ROOM];
+/// let sent = left.step(Input::Send { port: PortId(0), stamp: &mut bytes })?;
+/// let _ = right.step(Input::Receive { port: PortId(0), stamp: &bytes[..sent.stamp.into()] })?;
+///
+/// let halt = right.step(Input::Command(Command::Halt))?;
+/// assert_eq!((halt.then, halt.markers), (Then::Halt, PortSet::first(1)));
+/// let marker = right.halt_marker(PortId(0)).unwrap();
+/// assert_eq!(left.step(Input::Marker { port: PortId(0), marker: &marker })?.then, Then::Halt);
+/// assert_eq!(left.order().nodes(), [NodeId(1), NodeId(0)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node<const N: usize, const P: usize = 6> {
+    clock: VectorClock<N>,
+    predicates: Predicates,
+    recording: Recording,
+    halting: Halting<N>,
+    /// Messages sent or received on each port in the present pair of epochs.
+    counts: [u32; P],
+    ports: [Port<N>; P],
+    outgoing: PortSet,
+    incoming: PortSet,
+    up: PortSet,
+    id: NodeId,
+    stamps: StampKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Port<const N: usize> {
+    said: Said<N>,
+    /// The position of the marker that arrived; means something for the ports that halting has seen one on.
+    marker: u32,
+}
+
+/// Which way messages go through a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Direction {
+    /// They leave.
+    Out,
+    /// They come in.
+    In,
+}
+
+/// Why a node cannot be built or connected as asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ConnectError {
+    /// The system has no node of this name.
+    NoSuchNode(NodeId),
+    /// The node has no room for this port.
+    NoSuchPort(PortId),
+    /// The port is connected already.
+    AlreadyConnected(PortId),
+    /// The node would be connected to itself.
+    ToItself,
+}
+
+impl core::fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NoSuchNode(node) => write!(f, "the system has no node {}", node.0),
+            Self::NoSuchPort(port) => write!(f, "the node has no room for port {}", port.0),
+            Self::AlreadyConnected(port) => write!(f, "port {} is connected already", port.0),
+            Self::ToItself => f.write_str("a channel needs two different nodes"),
+        }
+    }
+}
+
+impl core::error::Error for ConnectError {}
+
+#[cfg(target_pointer_width = "32")]
+const _: () = assert!(size_of::<Node<4>>() <= 512, "a node of a system of four fits into half a kilobyte");
+
+impl<const N: usize, const P: usize> Node<N, P> {
+    /// The most bytes that travel with a message.
+    pub const STAMP_ROOM: usize = crate::max_stamp_len(N) + Carry::MAX_BYTES;
+
+    /// A node without ports that has not started.
+    pub const fn new(id: NodeId, stamps: StampKind) -> Result<Self, ConnectError> {
+        const { assert!(N <= crate::MAX_NODES && P <= crate::MAX_PORTS, "at most 32 nodes and 32 ports") };
+        if id.0 as usize >= N {
+            return Err(ConnectError::NoSuchNode(id));
+        }
+        Ok(Self {
+            clock: VectorClock::new(),
+            predicates: Predicates::new(),
+            recording: Recording::FULL,
+            halting: Halting::new(),
+            counts: [0; P],
+            ports: [const { Port { said: Said::new(NodeId(0)), marker: 0 } }; P],
+            outgoing: PortSet::EMPTY,
+            incoming: PortSet::EMPTY,
+            up: PortSet::EMPTY,
+            id,
+            stamps,
+        })
+    }
+
+    /// Connects a port to a peer. The link counts as up until a `LinkDown` says otherwise.
+    pub fn connect(&mut self, port: PortId, direction: Direction, peer: NodeId) -> Result<(), ConnectError> {
+        if usize::from(peer.0) >= N {
+            return Err(ConnectError::NoSuchNode(peer));
+        }
+        if peer == self.id {
+            return Err(ConnectError::ToItself);
+        }
+        if self.linked().contains(port) {
+            return Err(ConnectError::AlreadyConnected(port));
+        }
+        self.ports.get_mut(usize::from(port.0)).ok_or(ConnectError::NoSuchPort(port))?.said = Said::new(peer);
+        match direction {
+            Direction::Out => self.outgoing = self.outgoing.with(port),
+            Direction::In => self.incoming = self.incoming.with(port),
+        }
+        self.up = self.up.with(port);
+        Ok(())
+    }
+
+    /// The node's name.
+    #[must_use]
+    pub const fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// The node's logical time.
+    #[must_use]
+    pub const fn clock(&self) -> &VectorClock<N> {
+        &self.clock
+    }
+
+    /// The number of the node's last event.
+    #[must_use]
+    #[inline]
+    pub fn number(&self) -> EventNumber {
+        self.clock.get(self.id)
+    }
+
+    /// Where the node stands between starting, running and parked.
+    #[must_use]
+    pub const fn phase(&self) -> Phase {
+        self.halting.phase
+    }
+
+    /// The last halt the node took part in.
+    #[must_use]
+    pub const fn last_halt(&self) -> HaltId {
+        self.halting.last
+    }
+
+    /// Who halted before the node in the present halt, and the node itself last.
+    #[must_use]
+    pub const fn order(&self) -> &HaltOrder<N> {
+        &self.halting.order
+    }
+
+    /// What is armed.
+    #[must_use]
+    pub const fn predicates(&self) -> &Predicates {
+        &self.predicates
+    }
+
+    /// What is recorded.
+    #[must_use]
+    pub const fn recording(&self) -> Recording {
+        self.recording
+    }
+
+    /// The connected ports.
+    #[must_use]
+    pub const fn linked(&self) -> PortSet {
+        PortSet(self.outgoing.0 | self.incoming.0)
+    }
+
+    /// The ports whose link is up.
+    #[must_use]
+    pub const fn up(&self) -> PortSet {
+        self.up
+    }
+
+    /// The messages sent or received on a port in the present pair of epochs.
+    #[must_use]
+    pub fn count(&self, port: PortId) -> Option<u32> {
+        let count = self.counts.get(usize::from(port.0))?;
+        self.linked().contains(port).then_some(*count)
+    }
+
+    /// The position of the marker of the present halt that arrived on a port.
+    #[must_use]
+    pub fn marker_position(&self, port: PortId) -> Option<u32> {
+        let position = self.ports.get(usize::from(port.0))?.marker;
+        self.halting.seen.contains(port).then_some(position)
+    }
+
+    /// The marker that belongs behind the last message of a port; `None` unless the node is halted.
+    #[must_use]
+    pub fn halt_marker(&self, port: PortId) -> Option<HaltMarker<N>> {
+        let position = self.count(port)?;
+        let marker = HaltMarker { id: self.halting.last, position, order: self.halting.order };
+        self.halting.is_halted().then_some(marker)
+    }
+
+    /// The predicate marker of a slot.
+    #[must_use]
+    pub fn predicate_marker(&self, slot: SlotId) -> Option<Reached> {
+        self.predicates.reached(slot)
+    }
+
+    /// How the node introduces itself to the peer behind a port.
+    #[must_use]
+    pub fn hello(&self, port: PortId) -> Option<Hello> {
+        let peer = self.ports.get(usize::from(port.0))?.said.peer;
+        let (number, of_you) = (self.number(), self.clock.get(peer));
+        let hello = Hello { number, of_you, last_halt: self.halting.last, halted: self.halting.is_halted() };
+        self.linked().contains(port).then_some(hello)
+    }
+
+    /// Where the node stands, for its log.
+    #[must_use]
+    #[inline]
+    pub fn standing(&self) -> Standing<'_> {
+        Standing {
+            me: self.id,
+            number: self.number(),
+            clock: self.clock.entries(),
+            counts: &self.counts,
+            recording: self.recording,
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The one verb.
+use super::{Command, Effects, Hello, Input, Node, StepError, Then};
+use crate::halt::Reaction;
+use crate::predicate::{Carry, EvalContext, Program};
+use crate::stamp::{self, CARRY};
+use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, Phase, PortId, PortSet};
+
+impl<const N: usize, const P: usize> Node<N, P> {
+    /// Tells the node what happened. On an error nothing has changed.
+    #[inline]
+    pub fn step(&mut self, input: Input<'_, N>) -> Result<Effects, StepError> {
+        match input {
+            Input::Event(event) => self.local_event(event),
+            Input::Send { port, stamp } => self.send(port, stamp),
+            Input::Receive { port, stamp } => self.receive(port, stamp),
+            Input::Watch { watch, value } => self.watch(watch, value),
+            Input::Start { known, last_halt } => self.start(known, last_halt),
+            Input::Fault { cause } => self.fault(cause),
+            Input::Marker { port, marker } => self.marker(port, marker),
+            Input::Delivered { ports, id } => {
+                let reaction = self.halting.delivered(ports, id);
+                Ok(self.react(reaction, None))
+            }
+            Input::DrainLimit => {
+                let reaction = self.halting.give_up(self.linked());
+                Ok(self.react(reaction, None))
+            }
+            Input::Release { port, id } => {
+                self.check_port(port)?;
+                let reaction = self.halting.release(id);
+                Ok(self.react(reaction, Some(port)))
+            }
+            Input::PredicateMarker { port, reached } => {
+                self.check_port(port)?;
+                let mut effects = Effects::NONE;
+                if self.predicates.on_marker(reached) {
+                    effects.announce = effects.announce.with(reached.slot());
+                    effects.announce_to = self.up.without(port);
+                }
+                Ok(effects)
+            }
+            Input::Hello { port, hello } => self.greet(port, hello),
+            Input::LinkDown { port } => self.link_down(port),
+            Input::Command(command) => self.command(command),
+        }
+    }
+
+    #[inline]
+    fn local_event(&mut self, event: Event) -> Result<Effects, StepError> {
+        if !self.halting.is_running() {
+            return Err(StepError::NotRunning);
+        }
+        if !LOCAL_KINDS.contains(event.kind) {
+            return Err(StepError::NotALocalEvent(event.kind));
+        }
+        if !self.recording.observes(event.kind) {
+            return Ok(Effects::NONE);
+        }
+        Ok(self.happen(event))
+    }
+
+    /// Counts an event, decides whether it is recorded, and evaluates what is armed.
+    #[inline]
+    fn happen(&mut self, event: Event) -> Effects {
+        self.clock.tick(self.id);
+        let mut effects = Effects { log: self.recording.records(&event).then_some(event), ..Effects::NONE };
+        if !self.predicates.is_idle() {
+            self.evaluate(&event, &mut effects);
+        }
+        effects
+    }
+
+    #[inline(never)]
+    fn evaluate(&mut self, event: &Event, effects: &mut Effects) {
+        let number = self.number();
+        let context = EvalContext { count: number.count(), epoch: number.epoch(), clock: self.clock.entries() };
+        let outcome = self.predicates.after_event(event, &context);
+        effects.announce = outcome.announce;
+        effects.announce_to = if outcome.announce.is_empty() { PortSet::EMPTY } else { self.up };
+        effects.fired = outcome.fired;
+        if !outcome.fired.is_empty() {
+            let reaction = self.initiate();
+            self.add_reaction(reaction, None, effects);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, port: PortId, stamp: &mut [u8]) -> Result<Effects, StepError> {
+        if !self.halting.is_running() {
+            return Err(StepError::NotRunning);
+        }
+        if !self.outgoing.contains(port) {
+            return Err(if self.linked().contains(port) {
+                StepError::NotOutgoing(port)
+            } else {
+                StepError::NoSuchPort(port)
+            });
+        }
+        if stamp.len() < Self::STAMP_ROOM {
+            return Err(StepError::Stamp(crate::StampError::NoRoom));
+        }
+        let mut effects = self.happen(Event::send(port));
+        let index = usize::from(port.0);
+        if let (Some(count), Some(end)) = (self.counts.get_mut(index), self.ports.get_mut(index)) {
+            *count = count.wrapping_add(1);
+            // There is room, and the node is in its own system: writing cannot fail.
+            let mut length = end.said.write(self.stamps, self.id, &self.clock, stamp).unwrap_or(0);
+            // After the event was evaluated: a stage that the send satisfied travels with the message.
+            if self.predicates.has_carry() {
+                length += add_carry(&self.predicates.carry(), stamp, length);
+            }
+            effects.stamp = length as u8;
+        }
+        Ok(effects)
+    }
+
+    #[inline]
+    fn receive(&mut self, port: PortId, bytes: &[u8]) -> Result<Effects, StepError> {
+        if !self.halting.is_running() {
+            return Err(StepError::NotRunning);
+        }
+        if !self.incoming.contains(port) {
+            return Err(if self.linked().contains(port) {
+                StepError::NotIncoming(port)
+            } else {
+                StepError::NoSuchPort(port)
+            });
+        }
+        let index = usize::from(port.0);
+        let (Some(count), Some(end)) = (self.counts.get_mut(index), self.ports.get_mut(index)) else {
+            return Err(StepError::NoSuchPort(port));
+        };
+        let carries = bytes.first().is_some_and(|first| first & CARRY != 0);
+        let carry = if carries { read_carry::<N>(bytes)? } else { (Carry::EMPTY, 0) };
+        let (length, raised) = end.said.read(self.id, &mut self.clock, bytes).map_err(StepError::Stamp)?;
+        *count = count.wrapping_add(1);
+        if raised != 0 {
+            for port in &mut self.ports {
+                port.said.changed |= raised;
+            }
+        }
+        // Before the event is evaluated: the receive itself can satisfy the next stage.
+        if carries {
+            let _news = self.predicates.merge(&carry.0);
+        }
+        let mut effects = self.happen(Event::receive(port));
+        effects.stamp = (length + carry.1) as u8;
+        Ok(effects)
+    }
+
+    fn watch(&mut self, watch: u8, value: i32) -> Result<Effects, StepError> {
+        if !self.halting.is_running() {
+            return Err(StepError::NotRunning);
+        }
+        self.predicates.set_watch(watch, value).map_err(StepError::Watch)?;
+        Ok(self.happen(Event { kind: EventKind::Watch, arg: watch.into(), value: value as u32 }))
+    }
+
+    #[cold]
+    fn start(&mut self, known: EventNumber, last_halt: HaltId) -> Result<Effects, StepError> {
+        if self.halting.phase != Phase::Starting {
+            return Err(StepError::AlreadyStarted);
+        }
+        let heard = self.number();
+        let known = if known.is_newer_than(heard) { known } else { heard };
+        if known != EventNumber(0) {
+            self.clock.start_epoch_after(self.id, known);
+        }
+        if last_halt.is_newer_than(self.halting.last) {
+            self.halting.last = last_halt;
+        }
+        self.halting.phase = Phase::Running;
+        Ok(self.happen(Event::new(EventKind::Reset, self.number().epoch().into())))
+    }
+
+    #[cold]
+    fn fault(&mut self, cause: u32) -> Result<Effects, StepError> {
+        if !matches!(self.halting.phase, Phase::Running | Phase::Suspended) {
+            return Err(StepError::NotRunning);
+        }
+        let mut effects = self.happen(Event { kind: EventKind::Fault, arg: 0, value: cause });
+        if effects.then != Then::Halt {
+            let reaction = self.initiate();
+            self.add_reaction(reaction, None, &mut effects);
+        }
+        Ok(effects)
+    }
+
+    fn marker(&mut self, port: PortId, marker: &HaltMarker<N>) -> Result<Effects, StepError> {
+        self.check_port(port)?;
+        let down = self.linked().difference(self.up);
+        let reaction = self.halting.on_marker(self.id, port, marker, self.up, down);
+        if let Some(end) = self.ports.get_mut(usize::from(port.0)).filter(|_| marker.id == self.halting.last) {
+            end.marker = marker.position;
+        }
+        Ok(self.react(reaction, None))
+    }
+
+    #[cold]
+    fn greet(&mut self, port: PortId, hello: Hello) -> Result<Effects, StepError> {
+        self.check_port(port)?;
+        self.up = self.up.with(port);
+        if let (Some(end), Some(count)) =
+            (self.ports.get_mut(usize::from(port.0)), self.counts.get_mut(usize::from(port.0)))
+        {
+            end.said.forget();
+            if end.said.peer_epoch != hello.number.epoch() {
+                end.said.peer_epoch = hello.number.epoch();
+                *count = 0;
+            }
+        }
+        let restarted = self.learn_own_number(hello.of_you);
+        if !self.halting.is_halted() && !hello.halted && hello.last_halt.is_newer_than(self.halting.last) {
+            self.halting.last = hello.last_halt;
+        }
+        let mut effects = match restarted {
+            Some(effects) => effects,
+            None if self.halting.is_running() => self.happen(Event::new(EventKind::LinkUp, port.0.into())),
+            None => Effects::NONE,
+        };
+        effects.halt = self.halting.last;
+        let same = hello.last_halt == self.halting.last;
+        if self.halting.is_halted() && (!same || !hello.halted || self.halting.owes(port)) {
+            // The peer missed this halt, or restarted in it, or its marker never arrived.
+            self.halting.reopen(port);
+            effects.markers = effects.markers.with(port);
+        } else if !self.halting.is_halted() && hello.halted && same {
+            // The peer missed the release.
+            effects.releases = effects.releases.with(port);
+        }
+        Ok(effects)
+    }
+
+    /// A peer knows more of this node than it does itself: it restarted, and moves above what is known.
+    fn learn_own_number(&mut self, known: EventNumber) -> Option<Effects> {
+        if !known.is_newer_than(self.number()) {
+            return None;
+        }
+        if self.halting.is_running() {
+            self.clock.start_epoch_after(self.id, known);
+            return Some(self.happen(Event::new(EventKind::Reset, self.number().epoch().into())));
+        }
+        // Not running: only the number is taken, and the epoch begins above it when the node starts.
+        if let Some(entry) = self.clock.entries.get_mut(usize::from(self.id.0)) {
+            *entry = known.0;
+        }
+        None
+    }
+
+    #[cold]
+    fn link_down(&mut self, port: PortId) -> Result<Effects, StepError> {
+        self.check_port(port)?;
+        self.up = self.up.without(port);
+        let reaction = self.halting.give_up(PortSet::EMPTY.with(port));
+        let mut effects = Effects::NONE;
+        if self.halting.is_running() && reaction == Reaction::Nothing {
+            effects = self.happen(Event::new(EventKind::LinkDown, port.0.into()));
+        }
+        self.add_reaction(reaction, None, &mut effects);
+        Ok(effects)
+    }
+
+    #[cold]
+    fn command(&mut self, command: Command<'_>) -> Result<Effects, StepError> {
+        let mut effects = Effects::NONE;
+        match command {
+            Command::Halt => {
+                let reaction = self.initiate();
+                self.add_reaction(reaction, None, &mut effects);
+            }
+            Command::Release(id) => {
+                let reaction = self.halting.release(id);
+                self.add_reaction(reaction, None, &mut effects);
+            }
+            Command::Suspend | Command::Continue => {
+                let before = self.halting.is_running();
+                if !self.halting.suspend(command == Command::Suspend) {
+                    return Err(StepError::NotRunning);
+                }
+                effects.then = match (before, self.halting.phase) {
+                    (true, Phase::Suspended) => Then::Park,
+                    (false, Phase::Running) => Then::Run,
+                    _ => Then::Continue,
+                };
+                effects.halt = self.halting.last;
+            }
+            Command::Record(recording) => self.recording = recording,
+            Command::Install { slot, generation, detector, program } => {
+                let program = Program::verify(program).map_err(StepError::Program)?;
+                self.predicates.install(slot, generation, detector, &program).map_err(StepError::Install)?;
+            }
+            Command::Enable { slot, generation } => {
+                self.predicates.enable(slot, generation).map_err(StepError::Enable)?;
+            }
+            Command::Remove { slot } => self.predicates.remove(slot),
+        }
+        Ok(effects)
+    }
+
+    fn initiate(&mut self) -> Reaction {
+        self.halting.initiate(self.id, self.up, self.linked().difference(self.up))
+    }
+
+    fn react(&self, reaction: Reaction, from: Option<PortId>) -> Effects {
+        let mut effects = Effects::NONE;
+        self.add_reaction(reaction, from, &mut effects);
+        effects
+    }
+
+    fn add_reaction(&self, reaction: Reaction, from: Option<PortId>, effects: &mut Effects) {
+        match reaction {
+            Reaction::Nothing => return,
+            Reaction::Halt => {
+                effects.markers = self.up;
+                effects.then = Then::Halt;
+            }
+            Reaction::Park => effects.then = Then::Park,
+            Reaction::Leave => {
+                effects.releases = from.map_or(self.up, |port| self.up.without(port));
+                effects.then = Then::Resume;
+            }
+        }
+        effects.halt = self.halting.last;
+    }
+
+    fn check_port(&self, port: PortId) -> Result<(), StepError> {
+        if self.linked().contains(port) { Ok(()) } else { Err(StepError::NoSuchPort(port)) }
+    }
+}
+
+/// The kinds that an application raises by itself.
+const LOCAL_KINDS: crate::KindSet = crate::KindSet(
+    1 << EventKind::Local as u32
+        | 1 << EventKind::Call as u32
+        | 1 << EventKind::Return as u32
+        | 1 << EventKind::Timer as u32
+        | 1 << EventKind::Access as u32
+        | 1 << EventKind::Enter as u32
+        | crate::KindSet::ALL.0 & !crate::KindSet::ORDINARY.0,
+);
+
+#[cold]
+fn add_carry(carry: &Carry, stamp: &mut [u8], at: usize) -> usize {
+    let added = stamp.get_mut(at..).and_then(|rest| carry.encode(rest).ok()).unwrap_or(0);
+    if let Some(first) = stamp.first_mut().filter(|_| added > 0) {
+        *first |= CARRY;
+    }
+    added
+}
+
+#[cold]
+fn read_carry<const N: usize>(bytes: &[u8]) -> Result<(Carry, usize), StepError> {
+    let length = stamp::stamp_len::<N>(bytes).map_err(StepError::Stamp)?;
+    Carry::decode(bytes.get(length..).unwrap_or_default()).map_err(StepError::Carry)
+}

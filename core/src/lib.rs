@@ -7,6 +7,7 @@
 
 mod certificate;
 mod clock;
+pub mod control;
 mod cut;
 pub mod delay;
 mod event;

@@ -84,6 +84,18 @@ impl Recording {
         self.mode
     }
 
+    /// Which kinds are recorded.
+    #[must_use]
+    pub const fn kinds(&self) -> KindSet {
+        self.kinds
+    }
+
+    /// Which tracepoints are recorded, by the lowest five bits of their tag.
+    #[must_use]
+    pub const fn actions(&self) -> u32 {
+        self.actions
+    }
+
     pub(crate) const fn carries_causes(&self) -> bool {
         self.with_causes
     }

@@ -1,0 +1,21 @@
+//! The block of RAM through which a debug probe talks to a node.
+//!
+//! The host finds it by symbol, checks magic, version and size, and reads and writes it word by word while the node runs
+//! or is parked. Everything is a 32-bit little-endian word. Commands carry a sequence number and a checksum, so that a
+//! block scribbled over by a wild pointer is reported and never executed.
+mod block;
+mod command;
+
+pub use block::{
+    AnswerBlock, CommandBlock, ControlBlock, ControlLayout, FaultBlock, HeaderError, Location, PortBlock, StateCode,
+};
+pub use command::{CommandError, CommandWords, command_checksum};
+
+/// First word of every control block: `STLP`.
+pub const MAGIC: u32 = u32::from_le_bytes(*b"STLP");
+
+/// Version of everything in `docs/WIRE.md`: control block, frames, stamps, markers and records.
+pub const VERSION: u32 = 1;
+
+/// An agent exports a symbol of this name, so that a host can refuse an image before it reads a byte of its RAM.
+pub const VERSION_SYMBOL: &str = "STILLPOINT_WIRE_VERSION_1";

@@ -75,18 +75,20 @@ unsafe extern "C" fn HardFault() -> ! {
 
 /// Where the core was, from the frame the hardware pushed, if it could.
 extern "C" fn report(frame: *const u32) -> ! {
-    let core = Mps2An521::core().index();
-    let cause = read(CFSR);
     const STACK_OVERFLOW: u32 = 1 << 20;
+    let (core, cause) = (Mps2An521::core().index(), read(CFSR));
+    if cause & STACK_OVERFLOW != 0 {
+        // The hardware had no room to say where.
+        die(format_args!("FAULT core {core}: stack overflow (cfsr {cause:#010x})"));
+    }
     let kind = match cause {
-        _ if cause & STACK_OVERFLOW != 0 => "stack overflow",
         _ if cause & 0xFFFF_0000 != 0 => "usage fault",
         _ if cause & 0x0000_FF00 != 0 => "bus fault",
         _ if cause & 0x0000_00FF != 0 => "memory fault",
         _ => "hard fault",
     };
-    // SAFETY: `HardFault` passes the stack pointer, below which the hardware pushed eight words, or reserved room for
-    // them when pushing failed; it lies in RAM either way.
+    // SAFETY: `HardFault` passes the stack pointer, from which on the hardware pushed eight words, the sixth and seventh
+    // of them link register and where the core was.
     let (lr, pc) = unsafe { (frame.add(5).read(), frame.add(6).read()) };
     die(format_args!("FAULT core {core} at pc {pc:#010x}, lr {lr:#010x}: {kind} (cfsr {cause:#010x})"))
 }

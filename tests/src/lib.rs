@@ -1,1 +1,2 @@
 //! Simulator, paper tests, transcripts, exhaustive exploration and end-to-end tests of Stillpoint.
+pub mod algorithm_d;

@@ -3,7 +3,7 @@
 use super::{
     Counters, Flags, Header, Kind, LinkEvent, LinkPhase, VERSION,
     config::count,
-    lane::{self, is_after},
+    lane::{Arrival, is_after},
     machine::{Due, Machine},
 };
 
@@ -32,15 +32,26 @@ impl<const W: usize, const F: usize> Machine<W, F> {
         self.raise_edge(header.edge);
         let data_news = self.data_out.acknowledge(header.data_next, now);
         let control_news = self.control_out.acknowledge(header.control_next, now);
-        let event =
-            if data_news || control_news || header.flags.contains(Flags::ANSWER) { self.is_heard() } else { None };
+        let (data_gap, control_gap) =
+            (header.flags.contains(Flags::DATA_GAP), header.flags.contains(Flags::CONTROL_GAP));
+        if data_gap {
+            self.data_out.go_back(header.data_next);
+        }
+        if control_gap {
+            self.control_out.go_back(header.control_next);
+        }
+        let answered = header.flags.contains(Flags::ANSWER);
+        let is_heard = data_news || control_news || data_gap || control_gap || answered;
+        let event = if is_heard { self.is_heard() } else { None };
         match header.kind {
             Kind::Data => {
                 let arrival = self.data_in.accept(header.number, payload);
+                self.due.data_gap |= arrival == Arrival::TooEarly;
                 self.note(arrival, counters);
             }
             Kind::Control => {
                 let arrival = self.control_in.accept(header.number, payload);
+                self.due.control_gap |= arrival == Arrival::TooEarly;
                 self.note(arrival, counters);
             }
             Kind::Ack | Kind::Hello => {}
@@ -49,14 +60,14 @@ impl<const W: usize, const F: usize> Machine<W, F> {
         event
     }
 
-    fn note(&mut self, arrival: lane::Arrival, counters: &mut Counters) {
+    fn note(&mut self, arrival: Arrival, counters: &mut Counters) {
         // Whatever became of it, the peer should hear where this end stands.
         self.due.ack = true;
         match arrival {
-            lane::Arrival::Accepted => {}
-            lane::Arrival::Duplicate => count(&mut counters.duplicates),
-            lane::Arrival::TooEarly => count(&mut counters.out_of_order),
-            lane::Arrival::NoRoom => count(&mut counters.overruns),
+            Arrival::Accepted => {}
+            Arrival::Duplicate => count(&mut counters.duplicates),
+            Arrival::TooEarly => count(&mut counters.out_of_order),
+            Arrival::NoRoom => count(&mut counters.overruns),
         }
     }
 

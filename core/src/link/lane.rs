@@ -21,6 +21,8 @@ pub(super) struct Outbox<const W: usize, const F: usize> {
     waiting_since: Option<u32>,
     /// How often it has waited in vain.
     in_vain: u8,
+    /// The peer said that it misses the item at the front, and that has been heeded.
+    went_back: bool,
 }
 
 /// The next item to put on the wire.
@@ -33,7 +35,7 @@ pub(super) struct Next<'a> {
 
 impl<const W: usize, const F: usize> Outbox<W, F> {
     pub(super) const fn new() -> Self {
-        Self { queue: Queue::new(), first: 0, sent: 0, ever_sent: 0, waiting_since: None, in_vain: 0 }
+        Self { queue: Queue::new(), first: 0, sent: 0, ever_sent: 0, waiting_since: None, in_vain: 0, went_back: false }
     }
 
     /// Numbers what waits from 0 again: nothing of it was ever sent to this peer.
@@ -103,6 +105,7 @@ impl<const W: usize, const F: usize> Outbox<W, F> {
         self.ever_sent -= news;
         self.sent = self.sent.saturating_sub(news);
         self.in_vain = 0;
+        self.went_back = false;
         self.waiting_since = (self.sent > 0).then_some(now);
         true
     }
@@ -128,8 +131,20 @@ impl<const W: usize, const F: usize> Outbox<W, F> {
     pub(super) fn send_again(&mut self, counts: bool) -> u8 {
         self.sent = 0;
         self.waiting_since = None;
+        self.went_back = false;
         self.in_vain = self.in_vain.saturating_add(u8::from(counts));
         self.in_vain
+    }
+
+    /// The peer misses the item `next` though one after it arrived: send again from there, without waiting.
+    ///
+    /// Once per item: of several frames that came too early each says the same.
+    pub(super) fn go_back(&mut self, next: u8) {
+        if next == self.first && self.sent > 1 && !self.went_back {
+            self.sent = 0;
+            self.waiting_since = None;
+            self.went_back = true;
+        }
     }
 
     /// The peer has been heard: what was in vain so far does not count.
@@ -142,6 +157,7 @@ impl<const W: usize, const F: usize> Outbox<W, F> {
         self.sent = 0;
         self.waiting_since = None;
         self.in_vain = 0;
+        self.went_back = false;
     }
 }
 
@@ -246,6 +262,24 @@ mod tests {
         assert!(outbox.acknowledge(1, 120));
         assert!(outbox.next(4).is_some_and(|next| next.again && next.number == 1));
         assert_eq!(outbox.len(), 1);
+    }
+
+    #[test]
+    fn a_gap_is_heeded_once_per_item_and_only_if_a_later_one_was_sent() {
+        let mut outbox = outbox(3);
+        outbox.has_sent(0);
+        outbox.go_back(0);
+        assert!(outbox.next(4).is_some_and(|next| next.number == 1));
+        assert_eq!(send_all(&mut outbox, 4, 0), 2);
+        outbox.go_back(1);
+        assert!(outbox.next(4).is_none());
+        outbox.go_back(0);
+        assert_eq!(send_all(&mut outbox, 4, 0), 3);
+        outbox.go_back(0);
+        assert!(outbox.next(4).is_none());
+        assert!(outbox.acknowledge(1, 0));
+        outbox.go_back(1);
+        assert!(outbox.next(4).is_some_and(|next| next.number == 1 && next.again));
     }
 
     #[test]

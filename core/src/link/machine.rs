@@ -18,6 +18,19 @@ pub(super) struct Due {
     pub(super) ack: bool,
     pub(super) ask: bool,
     pub(super) answer: bool,
+    pub(super) data_gap: bool,
+    pub(super) control_gap: bool,
+}
+
+impl Due {
+    /// As the flags of a frame in a session say it.
+    fn flags(self) -> Flags {
+        Flags::NONE
+            .with(Flags::ASK, self.ask)
+            .with(Flags::ANSWER, self.answer)
+            .with(Flags::DATA_GAP, self.data_gap)
+            .with(Flags::CONTROL_GAP, self.control_gap)
+    }
 }
 
 /// Everything that decides what this end does next; the counters are apart, since they decide nothing.
@@ -173,7 +186,7 @@ impl<const W: usize, const F: usize> Machine<W, F> {
         out: &mut [u8],
         counters: &mut Counters,
     ) -> Result<Option<usize>, TooShort> {
-        let flags = |again| Flags::NONE.with(Flags::ASK, again || self.due.ask).with(Flags::ANSWER, self.due.answer);
+        let flags = |again| self.due.flags().with(Flags::ASK, again);
         let length = if self.due.hello {
             let length = self.hello_header().encode(self.hello.bytes(), out)?;
             self.due.hello = false;

@@ -80,18 +80,29 @@ fn a_hello_is_repeated_until_it_is_answered_and_items_wait_for_it() {
 }
 
 #[test]
-fn a_lost_frame_is_sent_again_and_everything_arrives_in_order_and_once() {
+fn a_lost_frame_is_sent_again_after_the_timeout() {
     let (mut a, mut b) = up();
     a.send(Lane::Data, &[1]).unwrap();
     shout(&mut a, 10);
-    a.send(Lane::Data, &[2]).unwrap();
-    settle(&mut a, &mut b, 20);
-    assert_eq!(b.counters().out_of_order, 1);
+    settle(&mut a, &mut b, 109);
     assert!(b.front(Lane::Data).is_none());
     settle(&mut a, &mut b, 110);
-    assert_eq!((next(&mut b, Lane::Data), next(&mut b, Lane::Data)), (Some(1), Some(2)));
-    assert_eq!(a.counters().retransmits, 2);
-    assert_eq!(a.unacknowledged(Lane::Data), 0);
+    assert_eq!((next(&mut b, Lane::Data), next(&mut b, Lane::Data)), (Some(1), None));
+    assert_eq!((a.counters().retransmits, a.unacknowledged(Lane::Data)), (1, 0));
+}
+
+#[test]
+fn a_lost_frame_that_another_follows_is_missed_and_sent_again_at_once_and_in_order() {
+    for lane in [Lane::Data, Lane::Control] {
+        let (mut a, mut b) = up();
+        a.send(lane, &[1]).unwrap();
+        shout(&mut a, 10);
+        a.send(lane, &[2]).unwrap();
+        settle(&mut a, &mut b, 20);
+        assert_eq!((b.counters().out_of_order, a.counters().retransmits), (1, 2));
+        assert_eq!((next(&mut b, lane), next(&mut b, lane)), (Some(1), Some(2)));
+        assert_eq!(a.unacknowledged(lane), 0);
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The layout, kept by the compiler.
 use super::{MAGIC, VERSION};
+use crate::predicate::WATCHES;
 use crate::{Direction, MAX_NODES, MAX_PORTS, NodeId, Phase, StampKind};
 use core::fmt;
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// What a node tells the host, and the host the node.
 ///
@@ -51,6 +52,10 @@ pub struct ControlBlock<const N: usize, const P: usize> {
     pub log: Location,
     /// The ring of the node's text log.
     pub text: Location,
+    /// Where to write what to make the node look at its command block at once; address 0 if it looks by itself.
+    pub bell: [AtomicU32; 2],
+    /// The node's watches.
+    pub watches: [WatchBlock; WATCHES],
     /// The node's clock.
     pub clock: [AtomicU32; N],
     /// The node's ports.
@@ -71,6 +76,16 @@ pub struct Location {
     pub address: AtomicU32,
     /// Size in bytes, headers included.
     pub size: AtomicU32,
+}
+
+/// One watch of a node.
+#[repr(C)]
+#[derive(Debug)]
+pub struct WatchBlock {
+    /// Address of the symbol that bears the watch's name; 0 if the watch is not in use.
+    pub name: AtomicU32,
+    /// Its value when the block was last written.
+    pub value: AtomicU32,
 }
 
 /// One port of a node.
@@ -200,6 +215,8 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
             order: [const { zero() }; 9],
             log: Location { address: zero(), size: zero() },
             text: Location { address: zero(), size: zero() },
+            bell: [const { zero() }; 2],
+            watches: [const { WatchBlock { name: zero(), value: zero() } }; WATCHES],
             clock: [const { zero() }; N],
             ports: [const {
                 PortBlock { shape: zero(), name: zero(), count: zero(), marker: zero(), lost: zero(), queue: zero() }
@@ -214,10 +231,38 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
         }
     }
 
+    /// Makes a block of memory that holds anything a block in which nothing happened yet. The magic comes last.
+    pub fn init(&self, node: NodeId, stamps: StampKind) {
+        let fresh = Self::new(node, stamps);
+        let copy = |to: &AtomicU32, from: &AtomicU32| to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.magic.store(0, Ordering::Release);
+        copy(&self.version, &fresh.version);
+        copy(&self.size, &fresh.size);
+        copy(&self.shape, &fresh.shape);
+        self.each_word(|word| word.store(0, Ordering::Relaxed));
+        self.magic.store(MAGIC, Ordering::Release);
+    }
+
+    /// Every word behind the header.
+    fn each_word(&self, f: impl Fn(&AtomicU32)) {
+        [&self.revision, &self.phase, &self.last_halt, &self.markers_seen, &self.undelivered].map(&f);
+        [&self.up, &self.refused].map(&f);
+        self.time.iter().chain(&self.delay).chain(&self.order).chain(&self.bell).chain(&self.clock).for_each(&f);
+        [&self.log, &self.text].map(|ring| [&ring.address, &ring.size].map(&f));
+        self.watches.iter().for_each(|watch| [&watch.name, &watch.value].into_iter().for_each(&f));
+        for port in &self.ports {
+            [&port.shape, &port.name, &port.count, &port.marker, &port.lost, &port.queue].map(&f);
+        }
+        f(&self.fault.cause);
+        self.fault.registers.iter().chain(&self.fault.place).for_each(&f);
+        self.command.words.iter().chain([&self.command.checksum, &self.command.sequence]).for_each(&f);
+        [&self.answer.error, &self.answer.value, &self.answer.sequence].map(&f);
+    }
+
     /// The first four words, as the host reads them.
     #[must_use]
     pub fn header(&self) -> [u32; 4] {
-        let word = |word: &AtomicU32| word.load(core::sync::atomic::Ordering::Relaxed);
+        let word = |word: &AtomicU32| word.load(Ordering::Relaxed);
         [word(&self.magic), word(&self.version), word(&self.size), word(&self.shape)]
     }
 }
@@ -285,7 +330,9 @@ impl ControlLayout {
     pub const PHASE: usize = 5 * WORD;
     /// Byte offset of the log ring's location.
     pub const LOG: usize = 24 * WORD;
-    const FIXED_WORDS: usize = 28;
+    /// Byte offset of the first watch.
+    pub const WATCHES: usize = 30 * WORD;
+    const FIXED_WORDS: usize = 30 + 2 * WATCHES;
     const PORT_WORDS: usize = size_of::<PortBlock>() / WORD;
     const FAULT_WORDS: usize = size_of::<FaultBlock>() / WORD;
     const COMMAND_WORDS: usize = size_of::<CommandBlock>() / WORD;
@@ -356,6 +403,7 @@ macro_rules! layout_agrees {
             assert!(offset_of!(Block, revision) == ControlLayout::REVISION);
             assert!(offset_of!(Block, phase) == ControlLayout::PHASE);
             assert!(offset_of!(Block, log) == ControlLayout::LOG);
+            assert!(offset_of!(Block, watches) == ControlLayout::WATCHES);
             assert!(offset_of!(Block, clock) == layout.clock());
             assert!(offset_of!(Block, ports) == layout.port(0));
             assert!(offset_of!(Block, fault) == layout.fault());
@@ -390,6 +438,22 @@ mod tests {
         ] {
             assert_eq!(ControlLayout::read(broken), Err(HeaderError::ImpossibleShape));
         }
+    }
+
+    #[test]
+    fn memory_that_holds_anything_becomes_a_fresh_block() {
+        let block = ControlBlock::<2, 3>::new(NodeId(0), StampKind::Event);
+        block.each_word(|word| word.store(0xDEAD_BEEF, Ordering::Relaxed));
+        [&block.magic, &block.version, &block.size, &block.shape].map(|word| word.store(7, Ordering::Relaxed));
+        block.init(NodeId(1), StampKind::Vector);
+        assert_eq!(block.header(), ControlBlock::<2, 3>::new(NodeId(1), StampKind::Vector).header());
+        // Every word was reached: behind the four of the header, the block is all zeros.
+        let words = core::cell::Cell::new(4);
+        block.each_word(|word| {
+            assert_eq!(word.load(Ordering::Relaxed), 0);
+            words.set(words.get() + 1);
+        });
+        assert_eq!(words.get() * WORD, size_of::<ControlBlock<2, 3>>());
     }
 
     #[test]

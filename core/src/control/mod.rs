@@ -8,6 +8,7 @@ mod command;
 
 pub use block::{
     AnswerBlock, CommandBlock, ControlBlock, ControlLayout, FaultBlock, HeaderError, Location, PortBlock, StateCode,
+    WatchBlock,
 };
 pub use command::{CommandError, CommandWords, command_checksum};
 

@@ -74,6 +74,13 @@ impl<const S: usize> LogRing<S> {
         }
     }
 
+    /// Makes memory that holds anything an empty ring.
+    pub fn init(&self) {
+        for (word, value) in [(&self.written, 0), (&self.read, 0), (&self.dropped, 0), (&self.size, Self::MASK + 1)] {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
     /// Opens the ring for one record of at most `room` bytes. `None`, and counted, when that much is not free.
     #[inline]
     pub(super) fn open(&self, room: u32) -> Option<Entry<'_, S>> {
@@ -204,6 +211,16 @@ mod tests {
         ring.read.store(1000, Ordering::Relaxed);
         assert!(!ring.write(&[4]));
         assert_eq!(ring.dropped(), 1);
+    }
+
+    #[test]
+    fn memory_that_holds_anything_becomes_an_empty_ring() {
+        let ring = LogRing::<16>::new();
+        [&ring.written, &ring.read, &ring.dropped, &ring.size].map(|word| word.store(99, Ordering::Relaxed));
+        ring.init();
+        assert_eq!((ring.peek(&mut [0; 4]), ring.dropped()), (0, 0));
+        assert_eq!(ring.size.load(Ordering::Relaxed), 16);
+        assert!(ring.write(&[1; 16]));
     }
 
     #[test]

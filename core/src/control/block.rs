@@ -245,18 +245,19 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
 
     /// Every word behind the header.
     fn each_word(&self, f: impl Fn(&AtomicU32)) {
-        [&self.revision, &self.phase, &self.last_halt, &self.markers_seen, &self.undelivered].map(&f);
-        [&self.up, &self.refused].map(&f);
+        let first = [&self.revision, &self.phase, &self.last_halt, &self.markers_seen, &self.undelivered];
+        first.into_iter().chain([&self.up, &self.refused]).for_each(&f);
         self.time.iter().chain(&self.delay).chain(&self.order).chain(&self.bell).chain(&self.clock).for_each(&f);
-        [&self.log, &self.text].map(|ring| [&ring.address, &ring.size].map(&f));
-        self.watches.iter().for_each(|watch| [&watch.name, &watch.value].into_iter().for_each(&f));
-        for port in &self.ports {
-            [&port.shape, &port.name, &port.count, &port.marker, &port.lost, &port.queue].map(&f);
-        }
-        f(&self.fault.cause);
-        self.fault.registers.iter().chain(&self.fault.place).for_each(&f);
+        let rings = [&self.log, &self.text].into_iter();
+        rings.flat_map(|ring| [&ring.address, &ring.size]).for_each(&f);
+        self.watches.iter().flat_map(|watch| [&watch.name, &watch.value]).for_each(&f);
+        let ports = self.ports.iter();
+        ports
+            .flat_map(|port| [&port.shape, &port.name, &port.count, &port.marker, &port.lost, &port.queue])
+            .for_each(&f);
+        [&self.fault.cause].into_iter().chain(&self.fault.registers).chain(&self.fault.place).for_each(&f);
         self.command.words.iter().chain([&self.command.checksum, &self.command.sequence]).for_each(&f);
-        [&self.answer.error, &self.answer.value, &self.answer.sequence].map(&f);
+        [&self.answer.error, &self.answer.value, &self.answer.sequence].into_iter().for_each(&f);
     }
 
     /// The first four words, as the host reads them.
@@ -444,7 +445,9 @@ mod tests {
     fn memory_that_holds_anything_becomes_a_fresh_block() {
         let block = ControlBlock::<2, 3>::new(NodeId(0), StampKind::Event);
         block.each_word(|word| word.store(0xDEAD_BEEF, Ordering::Relaxed));
-        [&block.magic, &block.version, &block.size, &block.shape].map(|word| word.store(7, Ordering::Relaxed));
+        for word in [&block.magic, &block.version, &block.size, &block.shape] {
+            word.store(7, Ordering::Relaxed);
+        }
         block.init(NodeId(1), StampKind::Vector);
         assert_eq!(block.header(), ControlBlock::<2, 3>::new(NodeId(1), StampKind::Vector).header());
         // Every word was reached: behind the four of the header, the block is all zeros.

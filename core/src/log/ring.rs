@@ -216,7 +216,9 @@ mod tests {
     #[test]
     fn memory_that_holds_anything_becomes_an_empty_ring() {
         let ring = LogRing::<16>::new();
-        [&ring.written, &ring.read, &ring.dropped, &ring.size].map(|word| word.store(99, Ordering::Relaxed));
+        for word in [&ring.written, &ring.read, &ring.dropped, &ring.size] {
+            word.store(99, Ordering::Relaxed);
+        }
         ring.init();
         assert_eq!((ring.peek(&mut [0; 4]), ring.dropped()), (0, 0));
         assert_eq!(ring.size.load(Ordering::Relaxed), 16);

@@ -1,6 +1,6 @@
 //! The role that guards doors: who may enter now, and who waits until when.
 use super::account::{Accounts, Stale};
-use super::{Access, Ask, AskError, Delay, NodeSet, Notice, NoticeError, Tell, ThreadId, ThreadSet};
+use super::{Access, Ask, AskError, Effects, NodeSet, Notice, NoticeError, ThreadId, ThreadSet, Verdict};
 use crate::NodeId;
 
 /// Decides when a thread may enter a node: as soon as no other that may enter there is further behind.
@@ -33,11 +33,11 @@ use crate::NodeId;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Central<const T: usize, const N: usize> {
-    access: Access<T, N>,
+    pub(super) access: Access<T, N>,
     guarded: NodeSet,
     /// Who may enter any guarded node.
     clients: ThreadSet,
-    accounts: Accounts<T>,
+    pub(super) accounts: Accounts<T>,
     /// The clients somebody might have to wait for. While there are none, every door is open.
     delayed: ThreadSet,
     held: ThreadSet,
@@ -154,7 +154,9 @@ impl<const T: usize, const N: usize> Central<T, N> {
         for slot in &mut admitted {
             // One at a time: letting one in settles its delay, and that can let in another.
             let Some(thread) = self.held.iter().find(|&thread| self.blockers(thread, now).is_empty()) else { break };
-            let waited_for = self.others(thread).map(|other| self.accounts.at(other, now)).max().unwrap_or(0);
+            // Those that still wait here fall back with it and were not what kept it.
+            let kept_it = self.others(thread).filter(|&other| !self.held.contains(other));
+            let waited_for = kept_it.map(|other| self.accounts.at(other, now)).max().unwrap_or(0);
             let delay = self.accounts.base(thread);
             if self.announced.contains(thread) {
                 self.accounts.resume(thread, waited_for.max(delay.ticks));
@@ -241,101 +243,180 @@ impl<const T: usize, const N: usize> Central<T, N> {
             .fold(self.accounts.growing(), ThreadSet::with)
     }
 
-    fn door(&self, thread: ThreadId) -> NodeId {
+    /// Where a thread that asked wants to enter.
+    pub(super) fn door(&self, thread: ThreadId) -> NodeId {
         self.doors.get(usize::from(thread.0)).copied().unwrap_or(NodeId(u8::MAX))
     }
 }
 
-/// The answer to an [`Ask`].
-///
-/// # Example: nobody is delayed
-/// ```
-/// use stillpoint_core::{NodeId, delay::{Access, Central, Delay, NodeSet, ThreadId, Verdict}};
-/// let mut access = Access::<1, 1>::NONE;
-/// access.allow(ThreadId(0), NodeId(0)).unwrap();
-/// let mut door = Central::new(NodeSet::first(1), access);
-/// let ask = access.ask(ThreadId(0), NodeId(0), Delay::default()).unwrap();
-/// assert!(matches!(door.ask(ask, 0), Ok(Verdict::Enter { .. })));
-/// ```
-#[derive(Clone, Debug)]
-#[must_use]
-pub enum Verdict<'a, const T: usize, const N: usize> {
-    /// Nobody is delayed: enter.
-    Enter {
-        /// How far behind the thread is, unchanged.
-        delay: Delay,
-    },
-    /// Somebody is delayed: enter if the effects say so, now or after a later change.
-    Weighed(Effects<'a, T, N>),
-}
+#[cfg(any(test, on_target))]
+mod tests {
+    use super::super::{Delay, Effect, Tell};
+    use super::*;
+    use stillpoint_test::test;
 
-/// One thing for the driver to do.
-///
-/// # Example
-/// ```
-/// use stillpoint_core::{NodeId, delay::{Delay, Effect, ThreadId}};
-/// let effect = Effect::Admit { thread: ThreadId(0), server: NodeId(1), delay: Delay { ticks: 7, turn: 2 } };
-/// assert!(matches!(effect, Effect::Admit { server: NodeId(1), .. }));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Effect {
-    /// Tell the satellite at `server`'s door to let the thread in.
-    Admit {
-        /// Who.
-        thread: ThreadId,
-        /// Where.
-        server: NodeId,
-        /// How far behind it is now.
-        delay: Delay,
-    },
-    /// Tell the nodes concerned.
-    Tell(Tell),
-}
+    const DOOR: NodeId = NodeId(0);
+    const OTHER_DOOR: NodeId = NodeId(1);
 
-/// What the driver does after a [`Central`] decided, in this order: admissions, each after the notice that belongs to it,
-/// then notices of suspension. At most two per thread.
-///
-/// # Example: a re-check without anybody waiting does nothing
-/// ```
-/// use stillpoint_core::delay::{Access, Central, NodeSet};
-/// let mut door = Central::<4, 4>::new(NodeSet::first(4), Access::NONE);
-/// assert_eq!(door.recheck(10).unwrap().count(), 0);
-/// ```
-#[derive(Clone, Debug)]
-#[must_use]
-pub struct Effects<'a, const T: usize, const N: usize> {
-    central: &'a Central<T, N>,
-    admitted: [ThreadId; T],
-    next: usize,
-    count: usize,
-    /// The admitted threads whose suspension had been told and whose resumption has not.
-    resumed: ThreadSet,
-    /// The thread that was turned away.
-    resumed_only: Option<ThreadId>,
-    suspended: ThreadSet,
-}
-
-impl<const T: usize, const N: usize> Iterator for Effects<'_, T, N> {
-    type Item = Effect;
-
-    fn next(&mut self) -> Option<Effect> {
-        let Central { accounts, access, .. } = self.central;
-        let tell = |thread| Effect::Tell(Tell { to: access.servers(thread), notice: accounts.notice(thread) });
-        if let Some(thread) = self.resumed_only.take() {
-            return Some(tell(thread));
+    /// Four threads that may enter both doors, and a gate for the first.
+    fn gate() -> (Access<4, 2>, Central<4, 2>) {
+        let mut access = Access::NONE;
+        for thread in ThreadSet::first(4).iter() {
+            access.allow(thread, DOOR).unwrap();
+            access.allow(thread, OTHER_DOOR).unwrap();
         }
-        if self.next < self.count
-            && let Some(&thread) = self.admitted.get(self.next)
-        {
-            // Before it is let in: if it is suspended again inside, that is told after this.
-            if self.resumed.contains(thread) {
-                self.resumed = self.resumed.without(thread);
-                return Some(tell(thread));
-            }
-            self.next += 1;
-            return Some(Effect::Admit { thread, server: self.central.door(thread), delay: accounts.base(thread) });
+        (access, Central::new(NodeSet::EMPTY.with(DOOR), access))
+    }
+
+    fn behind(ticks: u64, turn: u32) -> Delay {
+        Delay { ticks, turn }
+    }
+
+    fn suspended(thread: u8, ticks: u64, turn: u32) -> Notice {
+        Notice::Suspended { thread: ThreadId(thread), delay: behind(ticks, turn), waits_for: ThreadSet::EMPTY }
+    }
+
+    fn resumed(thread: u8, ticks: u64, turn: u32) -> Notice {
+        Notice::Resumed { thread: ThreadId(thread), delay: behind(ticks, turn) }
+    }
+
+    /// The threads let in, in order, as the digits of a number that begins with 1: `1` is nobody, `130` is 3, then 0.
+    fn admitted(effects: Effects<'_, 4, 2>) -> u32 {
+        effects.fold(1, |all, effect| match effect {
+            Effect::Admit { thread, .. } => all * 10 + u32::from(thread.0),
+            Effect::Tell(_) => all,
+        })
+    }
+
+    fn ask(door: &mut Central<4, 2>, thread: u8, delay: Delay, now: u64) -> u32 {
+        let question = door.access.ask(ThreadId(thread), DOOR, delay).unwrap();
+        match door.ask(question, now).unwrap() {
+            Verdict::Enter { .. } => 10 + u32::from(thread),
+            Verdict::Weighed(effects) => admitted(effects),
         }
-        self.suspended.take_first().map(tell)
+    }
+
+    #[test]
+    fn while_nobody_is_delayed_a_question_changes_nothing() {
+        let (access, mut door) = gate();
+        let before = door.clone();
+        let question = access.ask(ThreadId(2), DOOR, Delay::default()).unwrap();
+        assert!(matches!(door.ask(question, 7), Ok(Verdict::Enter { delay: Delay { ticks: 0, turn: 0 } })));
+        assert_eq!(door, before);
+    }
+
+    #[test]
+    fn the_door_is_open_again_once_everybody_is_equally_far_behind() {
+        let (access, mut door) = gate();
+        assert_eq!(admitted(door.hear(suspended(0, 0, 1), 10).unwrap()), 1);
+        for (thread, now) in [(1, 12), (2, 14), (3, 16)] {
+            assert_eq!(ask(&mut door, thread, Delay::default(), now), 1);
+        }
+        assert_eq!(admitted(door.hear(resumed(0, 50, 2), 60).unwrap()), 1);
+        // A late alarm lets them in in the order they came, and charges nobody for its lateness.
+        assert_eq!(door.next_alarm(), Some(62));
+        assert_eq!(admitted(door.recheck(99).unwrap()), 1123);
+        let question = access.ask(ThreadId(2), DOOR, behind(50, 2)).unwrap();
+        assert!(matches!(door.ask(question, 120), Ok(Verdict::Enter { .. })));
+    }
+
+    #[test]
+    fn a_thread_does_not_wait_for_one_that_is_as_far_behind() {
+        let (_, mut door) = gate();
+        let _ = door.hear(resumed(0, 10, 1), 5).unwrap();
+        let _ = door.hear(resumed(1, 10, 1), 5).unwrap();
+        assert_eq!(ask(&mut door, 1, behind(10, 1), 6), 11);
+        assert_eq!(ask(&mut door, 0, behind(10, 1), 6), 10);
+        // Two that ask in the same tick both get in; neither waits for the other.
+        assert_eq!(ask(&mut door, 2, Delay::default(), 6), 1);
+        assert_eq!(ask(&mut door, 3, Delay::default(), 6), 1);
+        assert_eq!(admitted(door.recheck(16).unwrap()), 123);
+    }
+
+    #[test]
+    fn an_alarm_that_rings_after_another_stop_admits_nobody() {
+        let (_, mut door) = gate();
+        let _ = door.hear(resumed(0, 30, 1), 0).unwrap();
+        assert_eq!(ask(&mut door, 1, Delay::default(), 0), 1);
+        assert_eq!(door.next_alarm(), Some(30));
+        let _ = door.hear(suspended(0, 30, 2), 20).unwrap();
+        assert_eq!(door.next_alarm(), None);
+        assert_eq!(admitted(door.recheck(30).unwrap()), 1);
+        let _ = door.hear(resumed(0, 45, 3), 35).unwrap();
+        assert_eq!(door.next_alarm(), Some(45));
+        assert_eq!(admitted(door.recheck(44).unwrap()), 1);
+        assert_eq!(admitted(door.recheck(45).unwrap()), 11);
+    }
+
+    #[test]
+    fn a_notice_that_was_overtaken_is_dropped_and_one_heard_twice_changes_nothing() {
+        let (_, mut door) = gate();
+        let _ = door.hear(suspended(0, 20, 3), 50).unwrap();
+        let before = door.clone();
+        let (known, told) = (behind(20, 3), behind(20, 2));
+        let stale = NoticeError::Stale { thread: ThreadId(0), known, told };
+        assert_eq!(door.hear(resumed(0, 20, 2), 50).unwrap_err(), stale);
+        let _ = door.hear(suspended(0, 20, 3), 50).unwrap();
+        assert_eq!(door, before);
+    }
+
+    #[test]
+    fn bad_input_is_refused_and_changes_nothing() {
+        let (access, mut door) = gate();
+        let _ = door.hear(suspended(0, 9, 1), 50).unwrap();
+        assert_eq!(ask(&mut door, 1, behind(3, 1), 60), 1);
+        let before = door.clone();
+        let mut refused = |thread, server, delay, now| {
+            door.ask(access.ask(ThreadId(thread), server, delay).unwrap(), now).map(drop).unwrap_err()
+        };
+        assert_eq!(refused(2, OTHER_DOOR, Delay::default(), 60), AskError::NotGuarded(OTHER_DOOR));
+        assert_eq!(refused(1, DOOR, behind(3, 1), 60), AskError::AlreadyHeld(ThreadId(1)));
+        assert_eq!(refused(2, DOOR, Delay::default(), 59), AskError::TimeRanBack { latest: 60, now: 59 });
+        let (known, told) = (behind(9, 1), behind(8, 1));
+        assert_eq!(refused(0, DOOR, told, 60), AskError::Stale { thread: ThreadId(0), known, told });
+        assert_eq!(door.hear(suspended(4, 0, 1), 60).unwrap_err(), NoticeError::UnknownThread(ThreadId(4)));
+        let back = NoticeError::TimeRanBack { latest: 60, now: 0 };
+        assert_eq!(door.hear(resumed(0, 9, 2), 0).unwrap_err(), back);
+        assert_eq!(door.recheck(0).unwrap_err(), back);
+        assert_eq!(door.refresh(0).unwrap_err(), back);
+        assert_eq!(door.turn_away(ThreadId(3), 60).unwrap_err(), AskError::NotHeld(ThreadId(3)));
+        assert_eq!(door, before);
+    }
+
+    #[test]
+    fn whoever_waited_for_a_call_that_is_lost_goes_on() {
+        let (_, mut door) = gate();
+        let _ = door.hear(suspended(0, 0, 1), 0).unwrap();
+        assert_eq!(ask(&mut door, 1, behind(40, 1), 5), 11);
+        let _ = door.hear(resumed(0, 60, 2), 60).unwrap();
+        assert_eq!(ask(&mut door, 1, behind(40, 1), 60), 1);
+        assert_eq!(ask(&mut door, 2, behind(10, 1), 60), 1);
+        let mut effects = door.turn_away(ThreadId(1), 70).unwrap();
+        let told = Tell { to: NodeSet::first(2), notice: resumed(1, 50, 3) };
+        assert_eq!(effects.next(), Some(Effect::Tell(told)));
+        assert_eq!(door.next_alarm(), Some(110));
+    }
+
+    /// Two boards whose ticks differ: each believes the other's held thread to be further behind than its own.
+    #[test]
+    fn saying_again_how_far_behind_they_are_frees_threads_that_two_boards_hold_for_each_other() {
+        let (access, mut here) = gate();
+        let mut there = Central::new(NodeSet::EMPTY.with(OTHER_DOOR), access);
+        // Thread 0 was held here for 1000 ticks, which the other board counts as 1010.
+        let held = |thread| ThreadSet::EMPTY.with(ThreadId(thread));
+        let _ = here.hear(suspended(2, 50, 1), 0).unwrap();
+        let _ = there.hear(suspended(2, 50, 1), 0).unwrap();
+        assert_eq!(ask(&mut here, 0, Delay::default(), 0), 1);
+        let _ = there.hear(suspended(0, 0, 1), 0).unwrap();
+        let _ = there.ask(access.ask(ThreadId(1), OTHER_DOOR, behind(1_005, 1)).unwrap(), 1_010).unwrap();
+        let _ = here.hear(suspended(1, 1_005, 2), 1_000).unwrap();
+        let _ = here.hear(resumed(2, 900, 2), 1_000).unwrap();
+        let _ = there.hear(resumed(2, 900, 2), 1_010).unwrap();
+        assert_eq!((here.held(), there.held()), (held(0), held(1)));
+        assert_eq!((here.next_alarm(), there.next_alarm()), (None, None), "each waits for the other");
+        for effect in here.refresh(1_020).unwrap() {
+            let Effect::Tell(Tell { notice, .. }) = effect else { panic!("nobody is admitted yet") };
+            assert_eq!(admitted(there.hear(notice, 1_030).unwrap()), 11);
+        }
     }
 }

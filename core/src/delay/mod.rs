@@ -37,15 +37,19 @@ mod access;
 mod account;
 mod central;
 mod deadline;
+mod effect;
 mod error;
 mod message;
 mod satellite;
 mod set;
+#[cfg(any(test, on_target))]
+mod tests;
 
 pub use access::{Access, ThreadId};
-pub use central::{Central, Effect, Effects, Verdict};
+pub use central::Central;
 pub use deadline::{Deadline, Left};
+pub use effect::{Effect, Effects, Notices, Verdict};
 pub use error::{AccessError, AskError, MoveError, NoticeError, PauseError};
 pub use message::{Ask, Delay, Notice, Passage, Step, Tell};
-pub use satellite::{Notices, Satellite};
+pub use satellite::Satellite;
 pub use set::{NodeSet, ThreadSet};

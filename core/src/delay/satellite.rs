@@ -1,7 +1,7 @@
 //! The role on every node: who is here, who is suspended, who waits at the door.
 use super::account::{Accounts, Stale};
 use super::{
-    Access, Ask, Deadline, Delay, Left, MoveError, Notice, NoticeError, Passage, PauseError, Step, Tell, ThreadId,
+    Access, Ask, Deadline, Delay, Left, MoveError, Notice, NoticeError, Notices, Passage, PauseError, Step, ThreadId,
     ThreadSet,
 };
 use crate::NodeId;
@@ -32,8 +32,8 @@ use crate::NodeId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Satellite<const T: usize, const N: usize> {
     me: NodeId,
-    access: Access<T, N>,
-    accounts: Accounts<T>,
+    pub(super) access: Access<T, N>,
+    pub(super) accounts: Accounts<T>,
     places: [Place; T],
     here: ThreadSet,
     stopped: ThreadSet,
@@ -355,37 +355,120 @@ impl<const T: usize, const N: usize> Satellite<T, N> {
     }
 }
 
-/// What a [`Satellite`] tells after a change: at most one notice per thread.
-///
-/// # Example: one thread, one notice
-/// ```
-/// use stillpoint_core::{NodeId, delay::{Access, Delay, Satellite, ThreadId}};
-/// let mut access = Access::<2, 1>::NONE;
-/// access.allow(ThreadId(0), NodeId(0)).unwrap();
-/// let mut node = Satellite::new(NodeId(0), access);
-/// let _ = node.start(ThreadId(0), Delay::default(), 0).unwrap();
-/// assert_eq!(node.stop(ThreadId(0), 1).unwrap().count(), 1);
-/// assert_eq!(node.park(2).unwrap().count(), 0); // it was suspended already
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "the nodes concerned must be told"]
-pub struct Notices<'a, const T: usize, const N: usize> {
-    satellite: &'a Satellite<T, N>,
-    about: ThreadSet,
-}
+#[cfg(any(test, on_target))]
+mod tests {
+    use super::super::AccessError;
+    use super::*;
+    use stillpoint_test::test;
 
-impl<const T: usize, const N: usize> Notices<'_, T, N> {
-    /// These, and the last one about `thread`.
-    fn and(self, thread: ThreadId) -> Self {
-        Self { about: self.about.with(thread), ..self }
+    const ME: NodeId = NodeId(0);
+    const HOME: ThreadId = ThreadId(0);
+    const GUEST: ThreadId = ThreadId(1);
+    const STRANGER: ThreadId = ThreadId(2);
+
+    fn node() -> Satellite<3, 2> {
+        let mut access = Access::NONE;
+        access.allow(HOME, ME).unwrap();
+        access.allow(GUEST, ME).unwrap();
+        let mut node = Satellite::new(ME, access);
+        let _ = node.start(HOME, Delay::default(), 100).unwrap();
+        node
     }
-}
 
-impl<const T: usize, const N: usize> Iterator for Notices<'_, T, N> {
-    type Item = Tell;
+    fn passage(step: Step, ticks: u64, turn: u32) -> Passage {
+        Passage { thread: GUEST, step, delay: Delay { ticks, turn } }
+    }
 
-    fn next(&mut self) -> Option<Tell> {
-        let thread = self.about.take_first()?;
-        Some(Tell { to: self.satellite.access.servers(thread), notice: self.satellite.accounts.notice(thread) })
+    #[test]
+    fn a_move_that_cannot_be_is_refused_and_changes_nothing() {
+        let mut node = node();
+        let before = node.clone();
+        let zero = Delay::default();
+        let may_not = MoveError::Access(AccessError::MayNotEnter(STRANGER, ME));
+        assert_eq!(node.start(STRANGER, zero, 100).unwrap_err(), may_not);
+        assert_eq!(node.start(HOME, zero, 100).unwrap_err(), MoveError::AlreadyHere(HOME));
+        assert_eq!(node.leave(GUEST, Step::Call, 100).unwrap_err(), MoveError::NotHere(GUEST));
+        assert_eq!(node.leave(HOME, Step::Return, 100).unwrap_err(), MoveError::ReturnWithoutCall(HOME));
+        assert_eq!(node.arrive(passage(Step::Return, 0, 0), 100), Err(MoveError::ReturnWithoutCall(GUEST)));
+        assert_eq!(node.admit(GUEST, zero, 100).unwrap_err(), MoveError::NotAtDoor(GUEST));
+        assert_eq!(node.admit(ThreadId(77), zero, 100).unwrap_err(), MoveError::NotAtDoor(ThreadId(77)));
+        assert_eq!(node.abandon(GUEST, 100).unwrap_err(), MoveError::ReturnWithoutCall(GUEST));
+        assert_eq!(node.turn_away(GUEST, 100), Err(MoveError::NotAtDoor(GUEST)));
+        assert_eq!(node.end(GUEST, 100).unwrap_err(), MoveError::NotHere(GUEST));
+        let unknown = MoveError::Access(AccessError::UnknownThread(ThreadId(3)));
+        let from_nowhere = Passage { thread: ThreadId(3), ..passage(Step::Call, 0, 0) };
+        assert_eq!(node.arrive(from_nowhere, 100), Err(unknown));
+        let back = MoveError::TimeRanBack { latest: 100, now: 99 };
+        assert_eq!(node.leave(HOME, Step::Call, 99), Err(back));
+        assert_eq!(node.arrive(passage(Step::Call, 0, 0), 99), Err(back));
+        assert_eq!(node, before);
+    }
+
+    #[test]
+    fn a_pause_that_cannot_be_is_refused_and_changes_nothing() {
+        let mut node = node();
+        let before = node.clone();
+        assert_eq!(node.stop(GUEST, 100).unwrap_err(), PauseError::NotHere(GUEST));
+        assert_eq!(node.resume(ThreadId(200), 100).unwrap_err(), PauseError::NotHere(ThreadId(200)));
+        assert_eq!(node.wait(HOME, Some(ThreadId(3)), 100).unwrap_err(), PauseError::UnknownThread(ThreadId(3)));
+        assert_eq!(node.deadline(GUEST, 5, 100), Err(PauseError::NotHere(GUEST)));
+        assert_eq!(node.park(99).unwrap_err(), PauseError::TimeRanBack { latest: 100, now: 99 });
+        let notice = Notice::Resumed { thread: ThreadId(3), delay: Delay::default() };
+        assert_eq!(node.hear(notice, 100).unwrap_err(), NoticeError::UnknownThread(ThreadId(3)));
+        assert_eq!(node, before);
+    }
+
+    #[test]
+    fn a_stopped_thread_does_not_leave() {
+        let mut node = node();
+        let _ = node.stop(HOME, 100).unwrap();
+        assert_eq!(node.leave(HOME, Step::Call, 110), Err(MoveError::Suspended(HOME)));
+        let _ = node.resume(HOME, 110).unwrap();
+        let left = node.leave(HOME, Step::Call, 110).unwrap();
+        assert_eq!(left, Passage { thread: HOME, step: Step::Call, delay: Delay { ticks: 10, turn: 2 } });
+    }
+
+    #[test]
+    fn the_reply_to_an_abandoned_call_is_refused() {
+        let mut node = node();
+        let _ = node.leave(HOME, Step::Call, 100).unwrap();
+        let _ = node.abandon(HOME, 200).unwrap();
+        let reply = Passage { thread: HOME, step: Step::Return, delay: Delay::default() };
+        assert_eq!(node.arrive(reply, 210), Err(MoveError::AlreadyHere(HOME)));
+        let _ = node.leave(HOME, Step::Call, 220).unwrap();
+        let stale = MoveError::Stale { thread: HOME, known: Delay { ticks: 0, turn: 1 }, told: Delay::default() };
+        assert_eq!(node.arrive(reply, 230), Err(stale));
+    }
+
+    #[test]
+    fn a_delay_never_shrinks_at_the_door() {
+        let mut node = node();
+        let _ = node.arrive(passage(Step::Call, 20, 4), 110).unwrap();
+        let before = node.clone();
+        let told = Delay { ticks: 19, turn: 5 };
+        let stale = MoveError::Stale { thread: GUEST, known: Delay { ticks: 20, turn: 4 }, told };
+        assert_eq!(node.admit(GUEST, told, 120).unwrap_err(), stale);
+        assert_eq!(node, before);
+        let _ = node.admit(GUEST, Delay { ticks: 25, turn: 6 }, 120).unwrap();
+        assert_eq!(node.leave(GUEST, Step::Return, 130).unwrap(), passage(Step::Return, 25, 6));
+    }
+
+    #[test]
+    fn a_thread_stopped_on_a_node_that_parks_stays_stopped_when_the_node_goes_on() {
+        let mut node = node();
+        assert_eq!(node.stop(HOME, 100).unwrap().count(), 1);
+        assert_eq!(node.park(110).unwrap().count(), 0);
+        assert_eq!(node.unpark(120).unwrap().count(), 0);
+        assert_eq!(node.resume(HOME, 130).unwrap().count(), 1);
+        assert_eq!(node.delay(HOME, 140), Delay { ticks: 30, turn: 2 });
+    }
+
+    #[test]
+    fn a_thread_that_ends_while_stopped_is_no_longer_suspended_anywhere() {
+        let mut node = node();
+        let _ = node.park(100).unwrap();
+        let told = node.end(HOME, 150).unwrap().last().map(|tell| tell.notice);
+        assert_eq!(told, Some(Notice::Resumed { thread: HOME, delay: Delay { ticks: 50, turn: 2 } }));
+        assert!(node.suspended().is_empty() && node.here().is_empty());
     }
 }

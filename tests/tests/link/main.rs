@@ -1,7 +1,9 @@
 //! The link keeps its promise on lines that break theirs: every message once, in order, or the loss is reported.
 
+mod explore;
 mod world;
 
+use explore::{Budget, explore};
 use proptest::prelude::*;
 use stillpoint_core::link::{Config, FrameDecoder, Header, Lane, Link, wire_bytes};
 use stillpoint_tests::faulty::{Faults, Random};
@@ -185,4 +187,34 @@ fn a_link_that_accepts_frames_of_an_earlier_incarnation_is_caught() {
     // The stale frame takes the number of a fresh one, which is then taken for a duplicate.
     let violation = caught(Sabotage::ForgetSessions, 2_000);
     assert!(matches!(violation, Violation::Twice | Violation::OutOfOrder | Violation::Missing), "{violation:?}");
+}
+
+/// Two messages, nothing else: each model adds what may go wrong.
+const QUIET: Budget =
+    Budget { data: 2, control: 0, losses: 0, repetitions: 0, swaps: 0, resets: 0, forgetful: false, retry_limit: None };
+
+fn exhaust(name: &str, budget: Budget) {
+    let explored = explore(budget).unwrap_or_else(|rule| panic!("{name}: {rule}"));
+    println!("link, {name}: {} states, {} of them at the end, exhausted", explored.states, explored.ends);
+    assert!(explored.ends > 0);
+}
+
+#[test]
+fn explored_to_exhaustion_a_lossy_line_delivers_in_order_and_never_gets_stuck() {
+    exhaust("a lost frame", Budget { losses: 1, ..QUIET });
+    exhaust("a repeated frame", Budget { repetitions: 1, ..QUIET });
+    exhaust("a frame that overtakes", Budget { swaps: 1, ..QUIET });
+    exhaust("both lanes", Budget { data: 1, control: 1, ..QUIET });
+}
+
+#[test]
+fn explored_to_exhaustion_a_line_that_goes_down_resumes() {
+    exhaust("a retry limit of 0", Budget { data: 1, losses: 1, retry_limit: Some(0), ..QUIET });
+}
+
+#[test]
+fn explored_to_exhaustion_a_reset_loses_only_what_is_reported() {
+    exhaust("a reset", Budget { resets: 1, ..QUIET });
+    exhaust("a reset and a repeated frame", Budget { data: 1, resets: 1, repetitions: 1, ..QUIET });
+    exhaust("a reset to the same number", Budget { resets: 1, forgetful: true, ..QUIET });
 }

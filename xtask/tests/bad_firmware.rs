@@ -23,6 +23,14 @@ fn firmware_that_never_boots_is_cut_off_and_named() {
 }
 
 #[test]
+fn messages_that_stop_going_round_are_reported_with_the_node_that_holds_them_up() {
+    let dir = Dir::new("stalls");
+    let image = spoiled_relay(&dir, "__pender", LOOP_FOR_EVER);
+    let output = xtask(&["demo", "--limit", "3", "--firmware"]).arg(image).output().unwrap();
+    assert_refused(&output, &["did not finish within 3 s: A.1 waits for the next message of A.0", "A.0 0, A.1 0"]);
+}
+
+#[test]
 fn a_core_that_faults_is_reported_with_the_place() {
     let dir = Dir::new("faults");
     let image = spoiled_relay(&dir, "main", UNDEFINED);

@@ -6,12 +6,12 @@ use qemu_probe::{Link, Serial};
 
 use super::board::{Board, BoardError};
 use super::image::Image;
-use super::node::{NODES, Node, letter};
+use super::node::{NODES, Node};
 use super::report::{NodeReport, Report};
 use super::status::Status;
 
 /// How often the host looks at the shared memory.
-const TICK: Duration = Duration::from_millis(4);
+const TICK: Duration = Duration::from_millis(3);
 /// A Ctrl-C ends QEMU as well; how long its own signal may be behind.
 const SIGNAL_DELAY: Duration = Duration::from_millis(250);
 
@@ -50,7 +50,7 @@ pub enum DemoError {
 /// How long to wait for what.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For both boards to boot.
+    /// For each board to boot.
     pub boot: Duration,
     /// For the whole demo.
     pub total: Duration,
@@ -75,39 +75,55 @@ pub fn run(
     let (a, b) = Link::pair().map_err(DemoError::Link)?;
     let start = Instant::now();
     let mut boards = [Board::start(0, image, Serial::Link(a))?, Board::start(1, image, Serial::Link(b))?];
+    boards.iter_mut().try_for_each(|board| wait_for_boot(board, limits.boot, interrupts))?;
     loop {
-        match interrupts.recv_timeout(TICK) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(DemoError::Interrupted),
-        }
-        for board in &mut boards {
-            if let Err(error) = board.check_alive() {
-                let interrupted = interrupts.recv_timeout(SIGNAL_DELAY).is_ok();
-                board.drain(|node, line| watch.line(node, line))?;
-                return Err(if interrupted { DemoError::Interrupted } else { error.into() });
-            }
+        boards.iter_mut().for_each(Board::nudge);
+        if let Err(error) = boards.iter_mut().try_for_each(|board| tick(board, interrupts)) {
+            // What was logged before may say why.
+            boards.iter_mut().try_for_each(|board| board.drain(|node, line| watch.line(node, line)))?;
+            return Err(error);
         }
         // First the status, then the rings: what is done has been logged before.
-        let statuses = [boards[0].status()?, boards[1].status()?];
-        for board in &mut boards {
-            board.drain(|node, line| watch.line(node, line))?;
-        }
-        let time = start.elapsed();
-        let [Some(a), Some(b)] = statuses else {
-            if time > limits.boot {
-                return Err(never_booted(&boards, statuses, limits.boot)?);
-            }
-            continue;
-        };
+        let statuses = [boards[0].status()?, boards[1].status()?].map(Option::unwrap_or_default);
+        boards.iter_mut().try_for_each(|board| board.drain(|node, line| watch.line(node, line)))?;
+        let [a, b] = statuses;
         let handled = [a.handled[0], a.handled[1], b.handled[0], b.handled[1]];
         watch.progress(handled, a.total);
-        if [a, b].iter().all(|status| status.done == [true; 2]) {
-            return report(&boards, [a, b], time);
+        if statuses.iter().all(|status| status.done == [true; 2]) {
+            return report(&boards, statuses, start.elapsed());
         }
-        if time > limits.total {
+        if start.elapsed() > limits.total {
             return Err(DemoError::Stalled { what: stalled(handled, a.total), limit: limits.total });
         }
     }
+}
+
+fn wait_for_boot(board: &mut Board<'_>, limit: Duration, interrupts: &Receiver<()>) -> Result<(), DemoError> {
+    let start = Instant::now();
+    while board.status()?.is_none() {
+        tick(board, interrupts)?;
+        if start.elapsed() > limit {
+            let what = match board.silent_cores()?.as_slice() {
+                [] => "its cores log, but none reports how far it is".to_owned(),
+                [core] => format!("core {core} has not set up its log"),
+                _ => "neither core has set up its log".to_owned(),
+            };
+            return Err(DemoError::NeverBooted { board: board.letter(), what, limit });
+        }
+    }
+    Ok(())
+}
+
+/// Lets the board run for a moment, unless it has ended or somebody wants it to.
+fn tick(board: &mut Board<'_>, interrupts: &Receiver<()>) -> Result<(), DemoError> {
+    match interrupts.recv_timeout(TICK) {
+        Err(RecvTimeoutError::Timeout) => {}
+        Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(DemoError::Interrupted),
+    }
+    board.check_alive().map_err(|error| {
+        let interrupted = interrupts.recv_timeout(SIGNAL_DELAY).is_ok();
+        if interrupted { DemoError::Interrupted } else { error.into() }
+    })
 }
 
 fn report(boards: &[Board<'_>; 2], statuses: [Status; 2], time: Duration) -> Result<Report, DemoError> {
@@ -119,21 +135,6 @@ fn report(boards: &[Board<'_>; 2], statuses: [Status; 2], time: Duration) -> Res
     }
     let overruns = statuses.iter().map(|status| status.overruns).sum();
     Ok(Report { total: statuses[0].total, nodes, overruns, time })
-}
-
-fn never_booted(
-    boards: &[Board<'_>; 2],
-    statuses: [Option<Status>; 2],
-    limit: Duration,
-) -> Result<DemoError, DemoError> {
-    let number = statuses.iter().position(Option::is_none).unwrap_or(0);
-    let silent = boards[number].silent_cores()?;
-    let what = match silent.as_slice() {
-        [] => "its cores log, but none reports how far it is".to_owned(),
-        [core] => format!("core {core} has not set up its log"),
-        _ => "neither core has set up its log".to_owned(),
-    };
-    Ok(DemoError::NeverBooted { board: letter(number), what, limit })
 }
 
 /// Which node holds up the others, from how many messages each has handled.

@@ -1,6 +1,7 @@
 //! Running conditions.
+use super::op::{self, opcode};
 use super::program::STACK_DEPTH;
-use super::{Op, PROGRAM_BYTES, Program, SLOTS, WATCHES, op};
+use super::{PROGRAM_BYTES, Program, SLOTS, WATCHES};
 use crate::{EventNumber, NodeId};
 
 /// The most instructions that the conditions of one program can hold, and so the most steps it can take per event.
@@ -31,62 +32,103 @@ pub struct EvalContext<'a> {
     pub clock: &'a [u32],
 }
 
-/// Whether the condition whose length stands at `at` holds.
-#[inline]
-pub(super) fn holds(program: &Program, at: usize, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
-    let length = usize::from(program.byte(at));
-    let opcode = program.byte(at.wrapping_add(1));
-    let width = opcode >> 6;
-    // One comparison of a watch with a constant, the usual condition, needs no stack.
-    if width != 0 && length == 1 + (1 << (width - 1)) {
-        let constant = match width {
-            1 => i32::from(program.byte(at.wrapping_add(2)) as i8),
-            2 => i32::from(program.half_word(at.wrapping_add(2)) as i16),
-            _ => {
-                let (low, high) = (program.half_word(at.wrapping_add(2)), program.half_word(at.wrapping_add(4)));
-                (u32::from(high) << 16 | u32::from(low)) as i32
-            }
-        };
-        return op::holds(opcode >> 3 & 7, watches[usize::from(opcode & 7)], constant);
-    }
-    let code = program.tail(at.wrapping_add(1));
-    run(code.get(..length).unwrap_or_default(), watches, context)
+/// Whether the condition whose length stands at `at` is one comparison of a watch with a constant, as most are.
+pub(super) fn is_comparison(program: &Program, at: usize) -> bool {
+    let width = program.byte(at.wrapping_add(1)) >> 6;
+    // 1, 2 and 3 stand for constants of 1, 2 and 4 bytes.
+    width != 0 && program.byte(at) == 1 + (1 << (width - 1))
 }
 
-/// Runs verified instructions; `false` too if they divide by zero.
-fn run(mut code: &[u8], watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
-    let mut stack = Stack { values: [0; STACK_DEPTH], depth: 0 };
-    while let Ok((op, size)) = Op::decode(code) {
-        code = code.get(size..).unwrap_or_default();
-        let value = match op {
-            Op::Const(value) => value,
-            Op::Watch(watch) => watches[usize::from(watch) % WATCHES],
-            Op::Count => context.count as i32,
-            Op::Epoch => i32::from(context.epoch),
-            Op::Pred(node) => known(context.clock, node),
-            Op::WatchCompare { watch, relation, constant } => {
-                i32::from(relation.holds(watches[usize::from(watch) % WATCHES], constant))
+/// Whether the comparison at `at` holds although it did not, or the other way round.
+#[inline(always)]
+pub(super) fn comparison_changed(program: &Program, at: usize, watches: &[i32; WATCHES], was_true: bool) -> bool {
+    let opcode = program.byte(at);
+    let constant = match opcode >> 6 {
+        1 => i32::from(program.byte(at.wrapping_add(1)) as i8),
+        2 => i32::from(program.half_word(at.wrapping_add(1)) as i16),
+        _ => program.word(at.wrapping_add(1)) as i32,
+    };
+    // A relation is a set of outcomes: what changes a true one is the complement.
+    let sought = opcode >> 3 ^ if was_true { 0xff } else { 0 };
+    op::holds(sought & 7, watches[usize::from(opcode & 7)], constant)
+}
+
+/// Whether the condition whose length stands at `at` holds; `false` too if it divides by zero.
+///
+/// Reads the opcodes itself instead of going through [`Op`](super::Op), which would take several times as long.
+#[inline(never)]
+pub(super) fn condition_holds(
+    program: &Program,
+    at: usize,
+    watches: &[i32; WATCHES],
+    context: &EvalContext<'_>,
+) -> bool {
+    let mut next = at.wrapping_add(1);
+    let end = next.wrapping_add(usize::from(program.byte(at)));
+    // The topmost value stays out of memory; what is below it goes round if it does not fit, which verified code
+    // never does.
+    let (mut below, mut depth, mut top) = ([0i32; STACK_DEPTH], 0usize, 0i32);
+    while next < end {
+        let byte = program.byte(next);
+        let operand = next.wrapping_add(1);
+        next = operand;
+        let pushed = match byte {
+            opcode::WATCH..=opcode::WATCH_LAST => watches[usize::from(byte & 7)],
+            opcode::WATCH_COMPARE.. => {
+                next = operand.wrapping_add(1 << ((byte >> 6) - 1));
+                i32::from(comparison_changed(program, operand.wrapping_sub(1), watches, false))
             }
-            Op::Not => i32::from(stack.pop() == 0),
+            opcode::CONST_I8 => {
+                next = operand.wrapping_add(1);
+                i32::from(program.byte(operand) as i8)
+            }
+            opcode::CONST_I16 => {
+                next = operand.wrapping_add(2);
+                i32::from(program.half_word(operand) as i16)
+            }
+            opcode::CONST_I32 => {
+                next = operand.wrapping_add(4);
+                program.word(operand) as i32
+            }
+            opcode::COUNT => context.count as i32,
+            opcode::EPOCH => i32::from(context.epoch),
+            opcode::PRED => {
+                next = operand.wrapping_add(1);
+                known(context.clock, NodeId(program.byte(operand)))
+            }
+            opcode::NOT => {
+                top = i32::from(top == 0);
+                continue;
+            }
             _ => {
-                let (right, left) = (stack.pop(), stack.pop());
-                match op {
-                    Op::Add => left.wrapping_add(right),
-                    Op::Subtract => left.wrapping_sub(right),
-                    Op::Multiply => left.wrapping_mul(right),
-                    Op::Divide | Op::Remainder if right == 0 => return false,
-                    // What `checked` still refuses is MIN / -1: wrapping, as everywhere.
-                    Op::Divide => left.checked_div(right).unwrap_or(i32::MIN),
-                    Op::Remainder => left.checked_rem(right).unwrap_or(0),
-                    Op::Compare(relation) => i32::from(relation.holds(left, right)),
-                    Op::And => i32::from(left != 0 && right != 0),
-                    _ => i32::from(left != 0 || right != 0),
-                }
+                depth = depth.wrapping_sub(1);
+                let Some(value) = combine(byte, below[depth % STACK_DEPTH], top) else { return false };
+                top = value;
+                continue;
             }
         };
-        stack.push(value);
+        below[depth % STACK_DEPTH] = top;
+        depth = depth.wrapping_add(1);
+        top = pushed;
     }
-    stack.pop() != 0
+    top != 0
+}
+
+/// What an instruction makes of two values; `None` if it divides by zero.
+#[inline(always)]
+fn combine(byte: u8, left: i32, right: i32) -> Option<i32> {
+    Some(match byte {
+        opcode::ADD => left.wrapping_add(right),
+        opcode::SUBTRACT => left.wrapping_sub(right),
+        opcode::MULTIPLY => left.wrapping_mul(right),
+        opcode::DIVIDE | opcode::REMAINDER if right == 0 => return None,
+        // What `checked` still refuses is MIN / -1: wrapping, as everywhere.
+        opcode::DIVIDE => left.checked_div(right).unwrap_or(i32::MIN),
+        opcode::REMAINDER => left.checked_rem(right).unwrap_or(0),
+        opcode::AND => i32::from(left != 0 && right != 0),
+        opcode::OR => i32::from(left != 0 || right != 0),
+        _ => i32::from(op::holds(byte & 7, left, right)),
+    })
 }
 
 /// The number of the latest event of `node` that the clock knows of.
@@ -94,30 +136,10 @@ fn known(clock: &[u32], node: NodeId) -> i32 {
     clock.get(usize::from(node.0)).map_or(0, |&entry| EventNumber(entry).count() as i32)
 }
 
-/// Never grows or shrinks past its ends with verified code; with any other it goes round, which is wrong but harmless.
-struct Stack {
-    values: [i32; STACK_DEPTH],
-    depth: usize,
-}
-
-impl Stack {
-    #[inline]
-    fn push(&mut self, value: i32) {
-        self.values[self.depth % STACK_DEPTH] = value;
-        self.depth = self.depth.wrapping_add(1);
-    }
-
-    #[inline]
-    fn pop(&mut self) -> i32 {
-        self.depth = self.depth.wrapping_sub(1);
-        self.values[self.depth % STACK_DEPTH]
-    }
-}
-
 #[cfg(any(test, on_target))]
 mod tests {
     use super::*;
-    use crate::predicate::{ProgramBuilder, Relation};
+    use crate::predicate::{Op, ProgramBuilder, Relation};
     use stillpoint_test::test;
 
     const WATCH_VALUES: [i32; WATCHES] = [7, -3, 0, i32::MIN, i32::MAX, 1, 100, -1];
@@ -125,7 +147,14 @@ mod tests {
     fn truth(condition: &[Op]) -> bool {
         let program = ProgramBuilder::new(1).push_condition_term(1, 1, condition).finish().unwrap();
         let context = EvalContext { count: 41, epoch: 2, clock: &[0x0200_0029, 0x0500_0009] };
-        holds(&program, 2, &WATCH_VALUES, &context)
+        let holds = condition_holds(&program, 2, &WATCH_VALUES, &context);
+        if is_comparison(&program, 2) {
+            for was_true in [false, true] {
+                let changed = comparison_changed(&program, 3, &WATCH_VALUES, was_true);
+                assert_eq!(changed, holds != was_true);
+            }
+        }
+        holds
     }
 
     /// Whether the expression (without its comparison) has this value.

@@ -89,12 +89,19 @@ impl SlotSet {
     /// The slots in ascending order.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = SlotId> {
-        let mut left = self.0;
-        core::iter::from_fn(move || {
-            let slot = left.trailing_zeros() as u8;
-            left &= left.wrapping_sub(1);
-            SlotId::new(slot)
-        })
+        let mut left = self;
+        core::iter::from_fn(move || left.pop())
+    }
+
+    /// Takes out the lowest slot.
+    #[inline(always)]
+    pub(super) const fn pop(&mut self) -> Option<SlotId> {
+        if self.0 == 0 {
+            return None;
+        }
+        let lowest = self.0.trailing_zeros() as u8;
+        self.0 &= self.0.wrapping_sub(1);
+        Some(SlotId(lowest % SLOTS as u8))
     }
 }
 

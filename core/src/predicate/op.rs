@@ -16,6 +16,29 @@
 use super::{Defect, WATCHES};
 use crate::{MAX_NODES, NodeId};
 
+/// The opcodes of the table above.
+pub(super) mod opcode {
+    pub const CONST_I8: u8 = 0x01;
+    pub const CONST_I16: u8 = 0x02;
+    pub const CONST_I32: u8 = 0x03;
+    pub const COUNT: u8 = 0x04;
+    pub const EPOCH: u8 = 0x05;
+    pub const PRED: u8 = 0x06;
+    pub const WATCH: u8 = 0x08;
+    pub const WATCH_LAST: u8 = 0x0f;
+    pub const ADD: u8 = 0x10;
+    pub const SUBTRACT: u8 = 0x11;
+    pub const MULTIPLY: u8 = 0x12;
+    pub const DIVIDE: u8 = 0x13;
+    pub const REMAINDER: u8 = 0x14;
+    pub const COMPARE: u8 = 0x18;
+    pub const COMPARE_LAST: u8 = 0x1f;
+    pub const AND: u8 = 0x20;
+    pub const OR: u8 = 0x21;
+    pub const NOT: u8 = 0x22;
+    pub const WATCH_COMPARE: u8 = 0x40;
+}
+
 /// How two numbers must compare.
 ///
 /// # Example: a relation is the set of outcomes it allows
@@ -160,36 +183,36 @@ impl Op {
     /// Reads the instruction at the start of `code`; also says how many bytes it takes.
     #[inline]
     pub(super) fn decode(code: &[u8]) -> Result<(Self, usize), Defect> {
-        let &opcode = code.first().ok_or(Defect::Truncated)?;
-        let unknown = Defect::UnknownOpcode(opcode);
-        let low = opcode & 7;
-        let op = match opcode {
-            0x01..=0x03 => {
-                let (constant, width) = constant(code, opcode)?;
+        let &byte = code.first().ok_or(Defect::Truncated)?;
+        let unknown = Defect::UnknownOpcode(byte);
+        let low = byte & 7;
+        let op = match byte {
+            opcode::CONST_I8..=opcode::CONST_I32 => {
+                let (constant, width) = constant(code, byte)?;
                 return Ok((Self::Const(constant), 1 + width));
             }
-            0x04 => Self::Count,
-            0x05 => Self::Epoch,
-            0x06 => {
+            opcode::COUNT => Self::Count,
+            opcode::EPOCH => Self::Epoch,
+            opcode::PRED => {
                 let &node = code.get(1).ok_or(Defect::Truncated)?;
                 if usize::from(node) >= MAX_NODES {
                     return Err(Defect::NodeOutOfRange(node));
                 }
                 return Ok((Self::Pred(NodeId(node)), 2));
             }
-            0x08..=0x0f => Self::Watch(low),
-            0x10 => Self::Add,
-            0x11 => Self::Subtract,
-            0x12 => Self::Multiply,
-            0x13 => Self::Divide,
-            0x14 => Self::Remainder,
-            0x18..=0x1f => Self::Compare(Relation::from_bits(low).ok_or(unknown)?),
-            0x20 => Self::And,
-            0x21 => Self::Or,
-            0x22 => Self::Not,
-            0x40..=0xff => {
-                let relation = Relation::from_bits(opcode >> 3 & 7).ok_or(unknown)?;
-                let (constant, width) = constant(code, opcode >> 6)?;
+            opcode::WATCH..=opcode::WATCH_LAST => Self::Watch(low),
+            opcode::ADD => Self::Add,
+            opcode::SUBTRACT => Self::Subtract,
+            opcode::MULTIPLY => Self::Multiply,
+            opcode::DIVIDE => Self::Divide,
+            opcode::REMAINDER => Self::Remainder,
+            opcode::COMPARE..=opcode::COMPARE_LAST => Self::Compare(Relation::from_bits(low).ok_or(unknown)?),
+            opcode::AND => Self::And,
+            opcode::OR => Self::Or,
+            opcode::NOT => Self::Not,
+            opcode::WATCH_COMPARE.. => {
+                let relation = Relation::from_bits(byte >> 3 & 7).ok_or(unknown)?;
+                let (constant, width) = constant(code, byte >> 6)?;
                 return Ok((Self::WatchCompare { watch: low, relation, constant }, 1 + width));
             }
             _ => return Err(unknown),
@@ -204,22 +227,22 @@ impl Op {
         };
         match self {
             Self::Const(value) => put_constant(value, |width| width, put),
-            Self::Watch(watch) => put(0x08 | watch_in_range(watch)?),
-            Self::Count => put(0x04),
-            Self::Epoch => put(0x05),
+            Self::Watch(watch) => put(opcode::WATCH | watch_in_range(watch)?),
+            Self::Count => put(opcode::COUNT),
+            Self::Epoch => put(opcode::EPOCH),
             Self::Pred(node) => {
-                put(0x06);
+                put(opcode::PRED);
                 put(node.0);
             }
-            Self::Add => put(0x10),
-            Self::Subtract => put(0x11),
-            Self::Multiply => put(0x12),
-            Self::Divide => put(0x13),
-            Self::Remainder => put(0x14),
-            Self::Compare(relation) => put(0x18 | relation as u8),
-            Self::And => put(0x20),
-            Self::Or => put(0x21),
-            Self::Not => put(0x22),
+            Self::Add => put(opcode::ADD),
+            Self::Subtract => put(opcode::SUBTRACT),
+            Self::Multiply => put(opcode::MULTIPLY),
+            Self::Divide => put(opcode::DIVIDE),
+            Self::Remainder => put(opcode::REMAINDER),
+            Self::Compare(relation) => put(opcode::COMPARE | relation as u8),
+            Self::And => put(opcode::AND),
+            Self::Or => put(opcode::OR),
+            Self::Not => put(opcode::NOT),
             Self::WatchCompare { watch, relation, constant } => {
                 let watch = watch_in_range(watch)?;
                 put_constant(constant, |width| width << 6 | (relation as u8) << 3 | watch, put);
@@ -231,7 +254,7 @@ impl Op {
 
 /// The constant after the opcode; `width` is 1 for i8, 2 for i16, 3 for i32. Also says how many bytes it takes.
 #[inline]
-pub(super) fn constant(code: &[u8], width: u8) -> Result<(i32, usize), Defect> {
+fn constant(code: &[u8], width: u8) -> Result<(i32, usize), Defect> {
     match (width, code) {
         (1, &[_, a, ..]) => Ok((i32::from(a as i8), 1)),
         (2, &[_, a, b, ..]) => Ok((i32::from(i16::from_le_bytes([a, b])), 2)),

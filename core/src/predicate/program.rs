@@ -116,9 +116,15 @@ impl Program {
     }
 
     /// The two bytes at `at` as a number.
-    #[inline]
-    pub(super) const fn half_word(&self, at: usize) -> u16 {
-        u16::from_le_bytes([self.byte(at), self.byte(at.wrapping_add(1))])
+    #[inline(always)]
+    pub(super) fn half_word(&self, at: usize) -> u16 {
+        self.tail(at).first_chunk().map_or(0, |&bytes| u16::from_le_bytes(bytes))
+    }
+
+    /// The four bytes at `at` as a number.
+    #[inline(always)]
+    pub(super) fn word(&self, at: usize) -> u32 {
+        self.tail(at).first_chunk().map_or(0, |&bytes| u32::from_le_bytes(bytes))
     }
 
     /// The bytes from `at` to the end of the space.

@@ -20,13 +20,23 @@ pub(super) enum Phase {
     Removed,
 }
 
-/// The bits of a live term: where its body starts in the program, and what to do with it.
+/// The bits of a live term: where to start in the program, how, and what was seen there last.
 mod live {
-    pub const BODY: u8 = 0x1f;
-    pub const CONDITION: u8 = 0x20;
-    pub const ARGUMENT: u8 = 0x40;
+    pub const BODY: u32 = 0x1f;
+    /// What stands there; one of the four below.
+    pub const HOW: u32 = 0x60;
+    /// The instruction of a condition that is one comparison of a watch with a constant.
+    pub const COMPARISON: u32 = 0x00;
+    /// The kind of an event.
+    pub const EVENT: u32 = 0x20;
+    /// The kind of an event, and its argument.
+    pub const ARGUMENT: u32 = 0x40;
+    /// The length of a condition, and the condition.
+    pub const CONDITION: u32 = 0x60;
     /// The condition held at the last evaluation.
-    pub const WAS_TRUE: u8 = 0x80;
+    pub const WAS_TRUE: u32 = 0x80;
+    /// How many bits one term takes.
+    pub const BITS: u32 = 8;
 }
 
 /// A predicate as far as this node knows it.
@@ -36,8 +46,9 @@ pub(super) struct Slot {
     pub program: Program,
     /// Per live term: how many occurrences are still missing.
     missing: [u16; MAX_TERMS_PER_STAGE],
-    /// The terms of the awaited stage, found once when it arrived; the body of no term is at 0, so 0 is the end.
-    terms: [u8; MAX_TERMS_PER_STAGE],
+    /// The terms of the awaited stage, found once when it arrived, the first in the lowest byte. No term has its body
+    /// at 0, so 0 is the end.
+    terms: u32,
     pub generation: Generation,
     /// The stage that is looked for: one above the last known to be satisfied; 0 until enabled.
     pub awaits: u8,
@@ -49,7 +60,7 @@ impl Slot {
     pub const EMPTY: Self = Self {
         program: Program::NONE,
         missing: [0; MAX_TERMS_PER_STAGE],
-        terms: [0; MAX_TERMS_PER_STAGE],
+        terms: 0,
         generation: Generation(0),
         awaits: 0,
         detector: Detector::Causal,
@@ -59,7 +70,7 @@ impl Slot {
     /// Whether events of this node can advance it just now.
     #[inline]
     pub const fn is_live(&self) -> bool {
-        self.terms[0] != 0
+        self.terms != 0
     }
 
     /// Whether messages carry its stage.
@@ -153,58 +164,124 @@ impl Slot {
 
     /// Starts looking for the terms of the awaited stage from scratch: nothing has occurred, no condition was true.
     pub fn look_for_stage(&mut self) {
-        self.terms = [0; MAX_TERMS_PER_STAGE];
+        self.terms = 0;
         self.missing = [0; MAX_TERMS_PER_STAGE];
-        if self.phase != Phase::Installed || self.awaits == 0 || self.awaits > self.program.stages() {
+        if self.phase != Phase::Installed || self.awaits > self.program.stages() {
             return;
         }
-        let mut places = self.terms.iter_mut().zip(&mut self.missing);
-        let mut at = 1usize;
+        let mut places = self.missing.iter_mut();
+        let (mut at, mut shift) = (1usize, 0);
         for _ in 0..self.program.len() {
             let tag = self.program.byte(at);
             let counted = tag & tag::COUNTED != 0;
             let body = at.wrapping_add(if counted { 3 } else { 1 });
-            let (bits, size) = if tag & tag::CONDITION != 0 {
-                (live::CONDITION, usize::from(self.program.byte(body)).wrapping_add(1))
+            let (how, start, size) = if tag & tag::CONDITION != 0 {
+                let size = usize::from(self.program.byte(body)).wrapping_add(1);
+                let code = body.wrapping_add(1);
+                if eval::is_comparison(&self.program, body) {
+                    (live::COMPARISON, code, size)
+                } else {
+                    (live::CONDITION, body, size)
+                }
             } else if tag & tag::ARGUMENT != 0 {
-                (live::ARGUMENT, 3)
+                (live::ARGUMENT, body, 3)
             } else {
-                (0, 1)
+                (live::EVENT, body, 1)
             };
             if tag & tag::STAGE == self.awaits
-                && let Some((term, missing)) = places.next()
+                && let Some(missing) = places.next()
             {
-                *term = body as u8 & live::BODY | bits;
                 *missing = if counted { self.program.half_word(at.wrapping_add(1)) } else { 1 };
+                self.terms |= (start as u32 & live::BODY | how).wrapping_shl(shift);
+                shift = shift.wrapping_add(live::BITS);
             }
             at = body.wrapping_add(size);
         }
     }
 
     /// Whether this event is the last occurrence that the awaited stage was missing.
-    #[inline]
-    pub fn satisfied_by(&mut self, event: &Event, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
-        for (term, missing) in self.terms.iter_mut().zip(&mut self.missing) {
-            if *term == 0 {
-                break;
+    ///
+    /// The usual case, one term that is an event or a single comparison, is decided right here: it is what every event
+    /// of a node pays while something is armed.
+    #[inline(always)]
+    pub fn satisfied_by(&mut self, event: EventKey, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
+        let term = self.terms;
+        let body = (term & live::BODY) as usize;
+        match term & !(live::BODY | live::WAS_TRUE) {
+            live::COMPARISON => {
+                let was_true = term & live::WAS_TRUE != 0;
+                eval::comparison_changed(&self.program, body, watches, was_true) && self.changes(0) && self.occurs(0)
             }
-            let body = usize::from(*term & live::BODY);
-            let occurs = if *term & live::CONDITION != 0 {
-                let was_true = *term & live::WAS_TRUE != 0;
-                let is_true = eval::holds(&self.program, body, watches, context);
-                *term = *term & !live::WAS_TRUE | if is_true { live::WAS_TRUE } else { 0 };
-                is_true && !was_true
-            } else {
-                self.program.byte(body) == event.kind as u8
-                    && (*term & live::ARGUMENT == 0 || self.program.half_word(body.wrapping_add(1)) == event.arg)
-            };
-            if occurs {
-                *missing = missing.wrapping_sub(1);
-                if *missing == 0 {
-                    return true;
+            live::EVENT => event.is_kind_at(&self.program, body) && self.occurs(0),
+            live::ARGUMENT => {
+                event.is_kind_at(&self.program, body) && event.has_argument_at(&self.program, body) && self.occurs(0)
+            }
+            _ => self.any_satisfied_by(event, watches, context),
+        }
+    }
+
+    /// The same for any terms.
+    #[inline(never)]
+    fn any_satisfied_by(&mut self, event: EventKey, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
+        let (mut terms, mut place) = (self.terms, 0);
+        while terms != 0 {
+            let body = (terms & live::BODY) as usize;
+            let occurs = match terms & live::HOW {
+                live::EVENT => event.is_kind_at(&self.program, body),
+                live::ARGUMENT => event.is_kind_at(&self.program, body) && event.has_argument_at(&self.program, body),
+                how => {
+                    let was_true = terms & live::WAS_TRUE != 0;
+                    let changed = match how {
+                        live::COMPARISON => eval::comparison_changed(&self.program, body, watches, was_true),
+                        _ => eval::condition_holds(&self.program, body, watches, context) != was_true,
+                    };
+                    changed && self.changes(place)
                 }
+            };
+            if occurs && self.occurs(place) {
+                return true;
             }
+            terms >>= live::BITS;
+            place = place.wrapping_add(1);
         }
         false
+    }
+
+    /// The condition of the term at `place` became true or false; whether it became true.
+    #[inline(always)]
+    fn changes(&mut self, place: u32) -> bool {
+        let bit = live::WAS_TRUE.wrapping_shl(place.wrapping_mul(live::BITS));
+        self.terms ^= bit;
+        self.terms & bit != 0
+    }
+
+    /// The term at `place` occurred; whether that was the last time it had to.
+    #[inline(always)]
+    fn occurs(&mut self, place: u32) -> bool {
+        let missing = &mut self.missing[place as usize % MAX_TERMS_PER_STAGE];
+        *missing = missing.wrapping_sub(1);
+        *missing == 0
+    }
+}
+
+/// The kind and argument of an event in one register.
+#[derive(Clone, Copy)]
+pub(super) struct EventKey(u32);
+
+impl EventKey {
+    #[inline(always)]
+    pub fn of(event: &Event) -> Self {
+        Self(u32::from(event.arg) << 8 | event.kind as u32)
+    }
+
+    #[inline(always)]
+    fn is_kind_at(self, program: &Program, at: usize) -> bool {
+        // Not `== self.0 as u8`: that part of the key would be kept in a register of its own.
+        (u32::from(program.byte(at)) ^ self.0) as u8 == 0
+    }
+
+    #[inline(always)]
+    fn has_argument_at(self, program: &Program, at: usize) -> bool {
+        (u32::from(program.half_word(at.wrapping_add(1))) << 8 ^ self.0) >> 8 == 0
     }
 }

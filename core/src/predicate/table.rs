@@ -1,5 +1,5 @@
 //! What is armed on one node, and how far each predicate has come as far as this node knows.
-use super::slot::{Phase, Slot};
+use super::slot::{EventKey, Phase, Slot};
 use super::{Carry, Detector, EvalContext, Generation, Program, Reached, SLOTS, SlotId, SlotSet, WATCHES};
 use crate::Event;
 use core::fmt;
@@ -156,7 +156,7 @@ impl Predicates {
     /// Evaluates what is armed after an event; a received message's [`Carry`] has been merged before.
     #[inline]
     pub fn after_event(&mut self, event: &Event, context: &EvalContext<'_>) -> Outcome {
-        if self.is_idle() { Outcome::NOTHING } else { self.evaluate(event, context) }
+        if self.is_idle() { Outcome::NOTHING } else { self.evaluate(self.live, EventKey::of(event), context) }
     }
 
     /// What a message sent now has to carry.
@@ -193,15 +193,23 @@ impl Predicates {
         self.slots[slot.index()].phase == Phase::Fired
     }
 
-    fn evaluate(&mut self, event: &Event, context: &EvalContext<'_>) -> Outcome {
-        let mut outcome = Outcome::NOTHING;
-        for slot in self.live.iter() {
-            let entry = &mut self.slots[slot.index()];
-            if !entry.satisfied_by(event, &self.watches, context) {
-                continue;
+    /// Finds out which slots advance before any does: they are independent, and nearly always none does.
+    fn evaluate(&mut self, mut live: SlotSet, event: EventKey, context: &EvalContext<'_>) -> Outcome {
+        let mut satisfied = SlotSet::EMPTY;
+        while let Some(slot) = live.pop() {
+            if self.slots[slot.index()].satisfied_by(event, &self.watches, context) {
+                satisfied = satisfied.with(slot);
             }
+        }
+        if satisfied.is_empty() { Outcome::NOTHING } else { self.advance(satisfied) }
+    }
+
+    #[cold]
+    fn advance(&mut self, satisfied: SlotSet) -> Outcome {
+        let mut outcome = Outcome { advanced: satisfied, ..Outcome::NOTHING };
+        for slot in satisfied.iter() {
+            let entry = &mut self.slots[slot.index()];
             entry.advance();
-            outcome.advanced = outcome.advanced.with(slot);
             if entry.phase == Phase::Fired {
                 outcome.fired = outcome.fired.with(slot);
             }

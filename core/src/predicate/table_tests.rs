@@ -297,6 +297,22 @@ fn four_predicates_go_their_own_ways() {
     assert_eq!(predicates.carry().iter().count(), 2);
 }
 
+/// What explores the states of nodes relies on it.
+#[test]
+fn tables_that_know_the_same_are_equal_however_they_came_to_know_it() {
+    let program = ProgramBuilder::new(2)
+        .push_event_term(1, 1, EventKind::Local, Some(1))
+        .push_event_term(1, 2, EventKind::Local, Some(2))
+        .finish()
+        .unwrap();
+    let (mut straight, mut roundabout) = (armed(Detector::Causal, &program), armed(Detector::Causal, &program));
+    let _ = local(&mut straight, 1);
+    let _ = local(&mut roundabout, 2);
+    assert_ne!(straight, roundabout);
+    let _ = local(&mut roundabout, 1);
+    assert_eq!(straight, roundabout);
+}
+
 #[test]
 fn a_watch_out_of_range_is_refused() {
     let mut predicates = Predicates::new();

@@ -33,7 +33,7 @@ pub struct Args {
     /// Run this image instead of building the demo.
     #[arg(long, value_name = "ELF")]
     firmware: Option<PathBuf>,
-    /// Write what is printed to docs/demo.out, which README and tests compare with.
+    /// Write what is printed to docs/demo.out and the README; the tests compare all three.
     #[arg(long, conflicts_with = "json")]
     write_transcript: bool,
 }
@@ -57,15 +57,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         bail!("the demo is wrong: {}", complaints.join("; "));
     }
     if args.write_transcript {
-        std::fs::write(transcript_path(), transcript(&report)).context("cannot write docs/demo.out")?;
+        write_transcript(&transcript(&report)).context("cannot write docs/demo.out and README.md")?;
     }
     say("finished", format_args!("in {:.1} s", report.time.as_secs_f64()));
     Ok(())
 }
 
 /// The demo as the README shows it.
-pub fn transcript(report: &Report) -> String {
+fn transcript(report: &Report) -> String {
     format!("$ cargo xtask demo\n{}", report.text())
+}
+
+/// Puts the new transcript in the place of the old one, also in the README.
+fn write_transcript(new: &str) -> std::io::Result<()> {
+    let old = std::fs::read_to_string(transcript_path()).unwrap_or_default();
+    let readme = workspace::root().join("README.md");
+    let text = std::fs::read_to_string(&readme)?;
+    if !old.is_empty() {
+        std::fs::write(readme, text.replace(&old, new))?;
+    }
+    std::fs::write(transcript_path(), new)
 }
 
 /// Where the README's transcript is kept.

@@ -4,12 +4,14 @@ use std::{env, fs, path::PathBuf};
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=../memory.x");
+    println!("cargo:rerun-if-changed=stillpoint.x");
     let firmware = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "none");
     if !firmware || env::var_os("CARGO_FEATURE_MPS2_AN521").is_none() {
         return;
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::copy("../memory.x", out.join("memory.x")).expect("copy the root memory.x");
+    fs::copy("stillpoint.x", out.join("stillpoint.x")).expect("copy stillpoint.x");
     // cortex-m-rt asks for a list of default interrupt handlers; the platform names all of its handlers itself.
     fs::write(out.join("device.x"), "").expect("write device.x");
     println!("cargo:rustc-link-search={}", out.display());
@@ -18,7 +20,7 @@ fn main() {
     if env::var_os("DEFMT_LOG").is_none() {
         println!("cargo:rustc-env=DEFMT_LOG=info");
     }
-    for argument in ["-Tlink.x", "-Tdefmt.x", "--nmagic"] {
+    for argument in ["-Tlink.x", "-Tdefmt.x", "-Tstillpoint.x", "--nmagic"] {
         println!("cargo:rustc-link-arg-examples={argument}");
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! The wire form is in `docs/WIRE.md`. The first byte is
 //! `form (2 bits) | carry follows (1) | mask or difference (5)`.
+use crate::predicate::Carry;
 use crate::{EventNumber, NodeId, VectorClock};
 use core::fmt;
 
@@ -280,6 +281,22 @@ impl<const N: usize> Said<N> {
         let heard = EventNumber(self.entries.get(usize::from(node.0)).copied().unwrap_or(0));
         if heard.is_newer_than(EventNumber(number)) { Err(StampError::RunsBackwards(node)) } else { Ok(()) }
     }
+}
+
+/// The length of everything that a message of a system of `N` nodes carries before its payload.
+///
+/// # Example: a message with an event stamp
+/// ```
+/// assert_eq!(stillpoint_core::message_stamp_len::<4>(&[3, b'h', b'i']), Ok(1));
+/// ```
+#[inline]
+pub fn message_stamp_len<const N: usize>(message: &[u8]) -> Result<usize, StampError> {
+    let stamp = stamp_len::<N>(message)?;
+    if message.first().is_none_or(|first| first & CARRY == 0) {
+        return Ok(stamp);
+    }
+    let carry = message.get(stamp..).ok_or(StampError::Truncated)?;
+    Carry::decode(carry).map(|(_, length)| stamp + length).map_err(|_| StampError::Truncated)
 }
 
 /// The length of the stamp at the front of `bytes`, in a system of `N` nodes.

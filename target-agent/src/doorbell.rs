@@ -21,7 +21,18 @@ pub struct Doorbells<P> {
 }
 
 /// What a core does when its urgent bell rings.
-type Handler = Option<fn()>;
+pub trait Urgent: Sync {
+    /// Serves the bell, in interrupt context, on the core that was rung.
+    fn on_urgent(&self);
+}
+
+impl<F: Fn() + Sync> Urgent for F {
+    fn on_urgent(&self) {
+        self();
+    }
+}
+
+type Handler = Option<&'static dyn Urgent>;
 
 struct Place {
     /// Somebody waits. Written by the core that waits.
@@ -67,6 +78,11 @@ impl<P: Platform> Doorbells<P> {
         })
     }
 
+    /// The place of `core` with this number, for who wants to ring there.
+    pub(crate) fn place(&'static self, core: CoreId, number: usize) -> Waiter<P> {
+        Waiter { bells: self, core, place: number }
+    }
+
     /// Serves [`Bell::Mailbox`] on the core that was rung: wakes who waits where it was rung.
     pub fn answer(&self) {
         for (number, place) in self.places[P::core().index()].iter().enumerate() {
@@ -84,12 +100,12 @@ impl<P: Platform> Doorbells<P> {
     /// Serves [`Bell::Urgent`] on the core that was rung.
     pub fn answer_urgent(&self) {
         if let Some(handler) = self.urgent.with(Cell::get) {
-            handler();
+            handler.on_urgent();
         }
     }
 
-    /// What the calling core does when its urgent bell rings, in interrupt context.
-    pub fn on_urgent(&self, handler: fn()) {
+    /// What the calling core does when its urgent bell rings.
+    pub fn on_urgent(&self, handler: &'static dyn Urgent) {
         self.urgent.with(|cell| cell.set(Some(handler)));
     }
 }
@@ -122,6 +138,11 @@ impl<P: Platform> Waiter<P> {
     #[must_use]
     pub fn core(&self) -> CoreId {
         self.core
+    }
+
+    /// The number of the place.
+    pub(crate) fn number(&self) -> usize {
+        self.place
     }
 
     /// Announces that `waker` is to be woken by the next ring.
@@ -202,7 +223,7 @@ mod tests {
         static HEARD_BY: AtomicU8 = AtomicU8::new(9);
         let _alone = fake::begin();
         fake::on(CoreId::ONE, || {
-            Fake::doorbells().on_urgent(|| HEARD_BY.store(Fake::core().index() as u8, Ordering::Relaxed))
+            Fake::doorbells().on_urgent(&|| HEARD_BY.store(Fake::core().index() as u8, Ordering::Relaxed))
         });
         Fake::ring(CoreId::ONE, Bell::Urgent);
         fake::deliver_bells();

@@ -12,6 +12,7 @@ use std::vec::Vec;
 
 std::thread_local! {
     static CORE: Cell<CoreId> = const { Cell::new(CoreId::ZERO) };
+    static FROZEN: Cell<bool> = const { Cell::new(false) };
     static MASKED: Cell<bool> = const { Cell::new(false) };
     static COUNTER: Cell<u64> = const { Cell::new(0) };
     static RUNG: RefCell<Vec<(CoreId, Bell)>> = const { RefCell::new(Vec::new()) };
@@ -115,6 +116,18 @@ unsafe impl Platform for Fake {
     fn set_alarm(_after: Option<u32>) {}
     fn doorbells() -> &'static Doorbells<Self> {
         DOORBELLS.with(|bells| *bells)
+    }
+    fn freeze_time() {
+        FROZEN.set(true);
+    }
+    fn thaw_time() {
+        FROZEN.set(false);
+    }
+    fn delay() -> u64 {
+        0
+    }
+    fn host_bell(_core: CoreId) -> Option<(u32, u32)> {
+        None
     }
     fn start_core1<F: FnOnce() -> core::convert::Infallible + Send + 'static>(_main: F) -> Result<(), StartError> {
         Err(StartError::AlreadyRunning)

@@ -4,13 +4,18 @@
 //! it builds without a chip and is tested on the host; the feature named after a chip adds that chip.
 #![no_std]
 
+pub mod agent;
+pub mod channel;
 pub mod doorbell;
 #[cfg(target_os = "none")]
 pub mod executor;
+mod lane;
 pub mod log;
 pub mod mailbox;
+pub mod name;
 mod per_core;
 pub mod platform;
+pub mod port;
 pub mod time;
 
 pub use per_core::{CoreWaker, PerCore};

@@ -57,6 +57,7 @@ const RECORD: u32 = 5;
 const INSTALL: u32 = 6;
 const ENABLE: u32 = 7;
 const REMOVE: u32 = 8;
+const REPORT: u32 = 9;
 
 /// Checksum over a command's words and its sequence number; never what zeroed memory holds.
 #[must_use]
@@ -90,6 +91,7 @@ impl CommandWords {
             }
             Command::Enable { slot, generation } => [ENABLE, slot.number().into(), generation.0.into(), 0],
             Command::Remove { slot } => [REMOVE, slot.number().into(), 0, 0],
+            Command::Report => [REPORT, 0, 0, 0],
         };
         let mut words = [0; Self::LEN];
         let program =
@@ -139,6 +141,7 @@ impl CommandWords {
             },
             ENABLE => Command::Enable { slot: slot()?, generation: generation() },
             REMOVE => Command::Remove { slot: slot()? },
+            REPORT => Command::Report,
             _ => return Err(CommandError::UnknownCommand),
         })
     }
@@ -179,6 +182,7 @@ mod tests {
             Command::Install { slot, generation, detector: Detector::Causal, program: &[9; PROGRAM_BYTES] },
             Command::Enable { slot, generation },
             Command::Remove { slot },
+            Command::Report,
         ] {
             let encoded = CommandWords::encode(&command, 17).unwrap();
             let (words, checksum, sequence) = encoded.as_block();

@@ -135,6 +135,8 @@ pub enum Command<'a> {
         /// Where.
         slot: SlotId,
     },
+    /// Say where the node stands; changes nothing.
+    Report,
 }
 
 /// How a node introduces itself when a link comes up.

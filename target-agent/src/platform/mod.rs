@@ -134,6 +134,18 @@ pub unsafe trait Platform: Sized + 'static {
     /// The doorbells of this chip, answered by its interrupt handlers.
     fn doorbells() -> &'static Doorbells<Self>;
 
+    /// Stops the calling core's time line, see [`crate::time`].
+    fn freeze_time();
+
+    /// Lets the calling core's time line run on where it stopped.
+    fn thaw_time();
+
+    /// How many counts the calling core's time line has stood still in all.
+    fn delay() -> u64;
+
+    /// The register of the urgent bell of `core`, and what to write there: a host rings it through its probe.
+    fn host_bell(core: CoreId) -> Option<(u32, u32)>;
+
     /// Starts core 1 with its own stack. Returns once `main` is on its way there.
     ///
     /// # Errors

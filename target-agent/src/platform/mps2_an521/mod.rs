@@ -136,6 +136,23 @@ unsafe impl Platform for Mps2An521 {
         &DOORBELLS
     }
 
+    fn freeze_time() {
+        TIME.freeze();
+    }
+
+    fn thaw_time() {
+        TIME.thaw();
+    }
+
+    fn delay() -> u64 {
+        TIME.delay()
+    }
+
+    fn host_bell(core: CoreId) -> Option<(u32, u32)> {
+        let (mhu, bit) = registers::doorbell(Bell::Urgent);
+        Some((registers::mhu_set(mhu, core) as u32, bit))
+    }
+
     fn start_core1<F: FnOnce() -> Infallible + Send + 'static>(main: F) -> Result<(), StartError> {
         core1::start(main)
     }

@@ -1,0 +1,214 @@
+//! What the agent of one core knows, reached by that core alone.
+use super::OpenError;
+use crate::lane::{Lane, Taken};
+use crate::platform::{Bell, CoreId, Platform};
+use stillpoint_core::log::{LogRing, LogWriter};
+use stillpoint_core::predicate::SlotId;
+use stillpoint_core::{Effects, Event, Input, Node, NodeId, PortId, PortSet, StampKind, Then};
+
+/// One log tick is this many counts of the platform's counter, as a shift.
+pub(super) const TICK_SHIFT: u32 = 4;
+
+pub(super) struct Local<const N: usize, const PORTS: usize> {
+    pub node: Node<N, PORTS>,
+    pub writer: LogWriter<N>,
+    pub clock: LogClock,
+    pub wires: [Wire; PORTS],
+    pub ports: u8,
+    pub watches: u8,
+    pub begun: bool,
+    /// Steps that the node refused.
+    pub refused: u32,
+    /// The last command of the host that was answered.
+    pub answered: u32,
+}
+
+/// How control messages leave a port and come in.
+#[derive(Clone, Copy)]
+pub(super) enum Wire {
+    /// The port is not in use.
+    None,
+    /// Two lanes in memory, and the core at the other end.
+    Lanes { to: &'static Lane, from: &'static Lane, core: CoreId, taken: Taken },
+}
+
+/// The time of the log: counts of the 32-bit counter, in coarser ticks, without losing the rest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogClock {
+    counter: u32,
+    ticks: u32,
+}
+
+impl LogClock {
+    #[inline]
+    pub fn now(&mut self, counter: u32) -> u32 {
+        let ticks = counter.wrapping_sub(self.counter) >> TICK_SHIFT;
+        self.counter = self.counter.wrapping_add(ticks << TICK_SHIFT);
+        self.ticks = self.ticks.wrapping_add(ticks);
+        self.ticks
+    }
+
+    /// Sets it after a pause in which the counter may have wrapped. Returns the full time.
+    pub fn set(&mut self, long_counter: u64) -> u64 {
+        let ticks = long_counter >> TICK_SHIFT;
+        *self = Self { counter: (ticks << TICK_SHIFT) as u32, ticks: ticks as u32 };
+        ticks
+    }
+}
+
+impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
+    pub const fn new() -> Self {
+        let Ok(node) = Node::new(NodeId(0), StampKind::Vector) else { panic!("a system has at least one node") };
+        Self {
+            node,
+            writer: LogWriter::new(),
+            clock: LogClock { counter: 0, ticks: 0 },
+            wires: [Wire::None; PORTS],
+            ports: 0,
+            watches: 0,
+            begun: false,
+            refused: 0,
+            answered: 0,
+        }
+    }
+
+    pub fn begin(&mut self, node: NodeId, stamps: StampKind) -> Result<(), OpenError> {
+        *self = Self { node: Node::new(node, stamps)?, begun: true, ..Self::new() };
+        Ok(())
+    }
+
+    /// One step of the node and what it asks for. Returns what the core does then; `None` if the step was refused.
+    #[inline]
+    pub fn step<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, input: Input<'_, N>) -> Option<Then> {
+        let Ok(effects) = self.node.step(input) else { return self.refuse() };
+        if let Some(event) = effects.log {
+            self.record::<P, LOG>(ring, &event);
+        }
+        self.settle_rest::<P, LOG>(ring, effects)
+    }
+
+    /// Sends a message: record, commit, and only then what else the step asks for.
+    #[inline]
+    pub fn send<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        port: PortId,
+        stamp: &mut [u8],
+        commit: &mut dyn FnMut(&mut [u8], usize),
+    ) -> Option<Then> {
+        let Ok(effects) = self.node.step(Input::Send { port, stamp: &mut *stamp }) else { return self.refuse() };
+        if let Some(event) = effects.log {
+            self.record::<P, LOG>(ring, &event);
+        }
+        commit(stamp, effects.stamp.into());
+        self.settle_rest::<P, LOG>(ring, effects)
+    }
+
+    /// Receives a message: record, commit, and only then what else the step asks for.
+    #[inline]
+    pub fn receive<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        port: PortId,
+        message: &[u8],
+        commit: &mut dyn FnMut(),
+    ) -> Option<Then> {
+        let Ok(effects) = self.node.step(Input::Receive { port, stamp: message }) else { return self.refuse() };
+        if let Some(event) = effects.log {
+            self.record::<P, LOG>(ring, &event);
+        }
+        commit();
+        self.settle_rest::<P, LOG>(ring, effects)
+    }
+
+    #[inline]
+    fn settle_rest<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: Effects) -> Option<Then> {
+        if has_more(&effects) {
+            self.settle::<P, LOG>(ring, &effects);
+        }
+        Some(effects.then)
+    }
+
+    #[cold]
+    fn refuse(&mut self) -> Option<Then> {
+        self.refused = self.refused.wrapping_add(1);
+        None
+    }
+
+    /// Writes a sync record before the next record.
+    pub fn resynchronise<P: Platform>(&mut self) {
+        let now = self.clock.set(P::long_counter());
+        self.writer.resynchronise(now);
+    }
+
+    #[inline]
+    pub fn record<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: &Event) {
+        let now = self.clock.now(P::counter());
+        self.writer.push(ring, event, now, &self.node.standing());
+    }
+
+    /// What is rare: predicate markers, halt markers, releases, the record of a halt.
+    #[cold]
+    pub fn settle<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: &Effects) {
+        for slot in effects.announce.iter() {
+            self.announce::<P>(slot, effects.announce_to);
+        }
+        self.send_markers::<P>(effects.markers);
+        for port in effects.releases.iter() {
+            if let Some(Wire::Lanes { to, core, .. }) = self.wires.get(usize::from(port.0)) {
+                to.post_release(effects.halt);
+                P::ring(*core, Bell::Urgent);
+            }
+        }
+        if effects.then == Then::Resume {
+            // The counter may have wrapped while the core was parked.
+            self.resynchronise::<P>();
+        }
+        if let Some(event) = effects.halt_record() {
+            self.record::<P, LOG>(ring, &event);
+        }
+    }
+
+    fn announce<P: Platform>(&mut self, slot: SlotId, to: PortSet) {
+        let Some(reached) = self.node.predicate_marker(slot) else { return };
+        for port in to.iter() {
+            if let Some(Wire::Lanes { to, core, .. }) = self.wires.get(usize::from(port.0)) {
+                to.post_predicate(reached);
+                P::ring(*core, Bell::Urgent);
+            }
+        }
+    }
+
+    fn send_markers<P: Platform>(&mut self, ports: PortSet) {
+        let mut delivered = PortSet::EMPTY;
+        for port in ports.iter() {
+            let (Some(marker), Some(wire)) = (self.node.halt_marker(port), self.wires.get(usize::from(port.0))) else {
+                continue;
+            };
+            match wire {
+                Wire::None => {}
+                Wire::Lanes { to, core, .. } => {
+                    to.post_marker(&marker);
+                    P::ring(*core, Bell::Urgent);
+                    // It lies in the peer's own memory: nothing can keep it any more.
+                    delivered = delivered.with(port);
+                }
+            }
+        }
+        if !delivered.is_empty() {
+            let id = self.node.last_halt();
+            let _parked = self.node.step(Input::Delivered { ports: delivered, id });
+        }
+    }
+
+    /// The next port that nothing uses.
+    pub fn next_port(&self) -> Option<PortId> {
+        (usize::from(self.ports) < PORTS).then_some(PortId(self.ports))
+    }
+}
+
+/// Whether a step asks for more than a record.
+#[inline]
+fn has_more(effects: &Effects) -> bool {
+    effects.then != Then::Continue || effects.markers.0 | effects.releases.0 != 0 || !effects.announce.is_empty()
+}

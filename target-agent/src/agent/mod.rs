@@ -1,0 +1,271 @@
+//! The agent: exactly one per node, it owns the node's ports, does what the node's steps ask for, and serves the host.
+mod local;
+mod park;
+mod report;
+mod service;
+
+pub use park::{ParkedAgent, stillpoint_park};
+
+use crate::channel::{Channel, End};
+use crate::lane::Lane;
+use crate::name::Name;
+use crate::per_core::PerCore;
+use crate::platform::{CoreId, MAX_CORES, Platform};
+use crate::port::{Inbox, Outbox};
+use core::cell::RefCell;
+use core::sync::atomic::Ordering;
+use local::{Local, Wire};
+use stillpoint_core::control::{ControlBlock, PortBlock};
+use stillpoint_core::log::LogRing;
+use stillpoint_core::predicate::WATCHES;
+use stillpoint_core::{Command, ConnectError, Direction, Event, Input, NodeId, PortId, StampKind, StepError, Then};
+
+/// What the host reads while the firmware runs: control blocks and log rings, core 0's first.
+///
+/// [`system!`](crate::system) puts it where the host can reach it.
+#[repr(C)]
+pub struct Shared<const N: usize, const PORTS: usize, const LOG: usize> {
+    control: [ControlBlock<N, PORTS>; MAX_CORES],
+    logs: [LogRing<LOG>; MAX_CORES],
+}
+
+impl<const N: usize, const PORTS: usize, const LOG: usize> Shared<N, PORTS, LOG> {
+    /// Memory for the blocks of every core.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            control: [const { ControlBlock::new(NodeId(0), StampKind::Vector) }; MAX_CORES],
+            logs: [const { LogRing::new() }; MAX_CORES],
+        }
+    }
+}
+
+impl<const N: usize, const PORTS: usize, const LOG: usize> Default for Shared<N, PORTS, LOG> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The agents of this chip's cores, in a system of `N` nodes.
+pub struct Agents<P: 'static, const N: usize, const PORTS: usize, const LOG: usize> {
+    shared: &'static Shared<N, PORTS, LOG>,
+    local: PerCore<P, RefCell<Local<N, PORTS>>>,
+}
+
+/// Defines the agents of a firmware: `system!(AGENTS: nodes = 4, ports = 6, log = 8192)`.
+#[macro_export]
+macro_rules! system {
+    ($name:ident: nodes = $nodes:expr, ports = $ports:expr, log = $log:expr) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(link_section = ".shared.stillpoint")]
+        static STILLPOINT_SHARED: $crate::agent::Shared<{ $nodes }, { $ports }, { $log }> =
+            $crate::agent::Shared::new();
+        static $name: $crate::agent::Agents<$crate::platform::Chip, { $nodes }, { $ports }, { $log }> =
+            $crate::agent::Agents::new(&STILLPOINT_SHARED);
+    };
+}
+
+/// Why an agent could not begin, or a port not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// This core has begun already.
+    AlreadyBegun,
+    /// This core has not begun.
+    NotBegun,
+    /// This end of the channel belongs to somebody.
+    EndTaken,
+    /// All ports, or all watches, or all places to wait at are taken.
+    NoneLeft,
+    /// The nodes cannot be connected so.
+    Connect(ConnectError),
+}
+
+impl From<ConnectError> for OpenError {
+    fn from(error: ConnectError) -> Self {
+        Self::Connect(error)
+    }
+}
+
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
+    /// Agents that have not begun.
+    #[must_use]
+    pub const fn new(shared: &'static Shared<N, PORTS, LOG>) -> Self {
+        Self { shared, local: PerCore::new([const { RefCell::new(Local::new()) }; MAX_CORES]) }
+    }
+
+    /// Begins the agent of the calling core, which is `node` of the system.
+    ///
+    /// # Errors
+    /// The core has begun already, or the system has no such node.
+    pub fn begin(&'static self, node: NodeId, stamps: StampKind) -> Result<Agent<P, N, PORTS, LOG>, OpenError> {
+        let core = P::core();
+        let control = &self.shared.control[core.index()];
+        let ring = &self.shared.logs[core.index()];
+        self.local.with(|local| {
+            let mut local = local.borrow_mut();
+            if local.begun {
+                return Err(OpenError::AlreadyBegun);
+            }
+            local.begin(node, stamps)?;
+            control.init(node, stamps);
+            ring.init();
+            self.describe(control, ring);
+            Ok(())
+        })?;
+        P::doorbells().on_urgent(self);
+        Ok(Agent { agents: self, core })
+    }
+}
+
+/// The agent of one core: opens ports and watches, then starts the node.
+pub struct Agent<P: 'static, const N: usize, const PORTS: usize, const LOG: usize> {
+    agents: &'static Agents<P, N, PORTS, LOG>,
+    core: CoreId,
+}
+
+impl<P, const N: usize, const PORTS: usize, const LOG: usize> Clone for Agent<P, N, PORTS, LOG> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<P, const N: usize, const PORTS: usize, const LOG: usize> Copy for Agent<P, N, PORTS, LOG> {}
+
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P, N, PORTS, LOG> {
+    /// The sending end of a channel to node `to`, which runs on `core` of this chip.
+    ///
+    /// # Errors
+    /// The end is taken, or there is no port left.
+    pub fn outbox<T, const SLOTS: usize, const BYTES: usize>(
+        &self,
+        name: Name,
+        channel: &'static Channel<T, SLOTS, BYTES>,
+        to: NodeId,
+        core: CoreId,
+    ) -> Result<Outbox<P, T>, OpenError> {
+        let ring = channel.claim(End::Sender).ok_or(OpenError::EndTaken)?;
+        let head = ring.head;
+        let port = self.connect(name, Direction::Out, to, core, &head.forward, &head.reverse, head)?;
+        Outbox::open(self.agents, port, ring, self.core, core).ok_or(OpenError::NoneLeft)
+    }
+
+    /// The receiving end of a channel from node `from`, which runs on `core` of this chip.
+    ///
+    /// # Errors
+    /// The end is taken, or there is no port left.
+    pub fn inbox<T, const SLOTS: usize, const BYTES: usize>(
+        &self,
+        name: Name,
+        channel: &'static Channel<T, SLOTS, BYTES>,
+        from: NodeId,
+        core: CoreId,
+    ) -> Result<Inbox<P, T>, OpenError> {
+        let ring = channel.claim(End::Receiver).ok_or(OpenError::EndTaken)?;
+        let head = ring.head;
+        let port = self.connect(name, Direction::In, from, core, &head.reverse, &head.forward, head)?;
+        Inbox::open(self.agents, port, ring, core, self.core).ok_or(OpenError::NoneLeft)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call per kind of port, and everything is known only here")]
+    fn connect(
+        &self,
+        name: Name,
+        direction: Direction,
+        peer: NodeId,
+        core: CoreId,
+        to: &'static Lane,
+        from: &'static Lane,
+        head: &'static crate::channel::Head,
+    ) -> Result<PortId, OpenError> {
+        let port = self.agents.local.with(|local| {
+            let mut local = local.borrow_mut();
+            let port = local.next_port().ok_or(OpenError::NoneLeft)?;
+            local.node.connect(port, direction, peer)?;
+            local.wires[usize::from(port.0)] = Wire::Lanes { to, from, core, taken: Default::default() };
+            local.ports += 1;
+            Ok::<_, OpenError>(port)
+        })?;
+        let block = &self.agents.shared.control[self.core.index()].ports[usize::from(port.0)];
+        block.name.store(name.0.into(), Ordering::Relaxed);
+        block.queue.store(core::ptr::from_ref(head).addr() as u32, Ordering::Relaxed);
+        block.shape.store(PortBlock::shape_of(direction, peer), Ordering::Release);
+        Ok(port)
+    }
+
+    /// A watch: a variable that predicates and the host can read by name.
+    ///
+    /// # Errors
+    /// All watches of the node are taken.
+    pub fn watch(&self, name: Name) -> Result<Watch<P, N, PORTS, LOG>, OpenError> {
+        let number = self.agents.local.with(|local| {
+            let mut local = local.borrow_mut();
+            let number = local.watches;
+            local.watches = number.checked_add(1).filter(|count| usize::from(*count) <= WATCHES)?;
+            Some(number)
+        });
+        let number = number.ok_or(OpenError::NoneLeft)?;
+        let block = &self.agents.shared.control[self.core.index()].watches[usize::from(number)];
+        block.name.store(name.0.into(), Ordering::Relaxed);
+        Ok(Watch { agents: self.agents, number })
+    }
+
+    /// Starts the node: from here on what it does are events.
+    ///
+    /// # Errors
+    /// It has started already.
+    pub fn start(&self) -> Result<(), StepError> {
+        let agents = self.agents;
+        agents.section(|local| {
+            local.resynchronise::<P>();
+            let then = local.step::<P, LOG>(agents.ring(), Input::start());
+            (then.map(drop).ok_or(StepError::AlreadyStarted), then.unwrap_or(Then::Continue))
+        })?;
+        agents.publish();
+        Ok(())
+    }
+
+    /// Halts the whole system here and now, as a breakpoint that the firmware itself sets. Returns when it is resumed.
+    pub fn halt(&self) {
+        let agents = self.agents;
+        agents.section(|local| {
+            let then = local.step::<P, LOG>(agents.ring(), Input::Command(Command::Halt));
+            ((), then.unwrap_or(Then::Continue))
+        });
+    }
+
+    /// A tracepoint; [`trace!`](crate::trace) gives it a name.
+    #[inline]
+    pub fn trace(&self, name: Name) {
+        self.agents.event(Event::local(name.0));
+    }
+
+    /// Any other event without a message.
+    #[inline]
+    pub fn event(&self, event: Event) {
+        self.agents.event(event);
+    }
+}
+
+/// A variable that predicates and the host can read.
+pub struct Watch<P: 'static, const N: usize, const PORTS: usize, const LOG: usize> {
+    agents: &'static Agents<P, N, PORTS, LOG>,
+    number: u8,
+}
+
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Watch<P, N, PORTS, LOG> {
+    /// Gives it a new value, which is an event.
+    pub fn set(&self, value: i32) {
+        let agents = self.agents;
+        agents.section(|local| {
+            let then = local.step::<P, LOG>(agents.ring(), Input::Watch { watch: self.number, value });
+            ((), then.unwrap_or(Then::Continue))
+        });
+    }
+}
+
+/// A cheap local event with a name: `trace!(agent, "token taken")`.
+#[macro_export]
+macro_rules! trace {
+    ($agent:expr, $text:literal) => {
+        $agent.trace($crate::name!(trace $text))
+    };
+}

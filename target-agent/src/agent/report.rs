@@ -1,0 +1,74 @@
+//! What the host reads: where the node stands, written when it stops and when the host asks.
+use super::Agents;
+use crate::platform::Platform;
+use core::sync::atomic::{AtomicU32, Ordering};
+use stillpoint_core::control::{ControlBlock, StateCode};
+use stillpoint_core::log::LogRing;
+use stillpoint_core::predicate::WATCHES;
+use stillpoint_core::{Phase, PortId, PortSet};
+
+fn set(word: &AtomicU32, value: u32) {
+    word.store(value, Ordering::Relaxed);
+}
+
+fn set_long([low, high]: &[AtomicU32; 2], value: u64) {
+    set(low, value as u32);
+    set(high, (value >> 32) as u32);
+}
+
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
+    /// Writes what does not change.
+    pub(super) fn describe(&self, control: &ControlBlock<N, PORTS>, ring: &LogRing<LOG>) {
+        set(&control.log.address, core::ptr::from_ref(ring).addr() as u32);
+        set(&control.log.size, size_of::<LogRing<LOG>>() as u32);
+        if let Some((address, value)) = P::host_bell(P::core()) {
+            set(&control.bell[0], address);
+            set(&control.bell[1], value);
+        }
+    }
+
+    /// Writes where the node stands. The revision is odd meanwhile.
+    pub(super) fn publish(&self) {
+        let control = &self.shared.control[P::core().index()];
+        let revision = control.revision.load(Ordering::Relaxed);
+        set(&control.revision, revision.wrapping_add(1));
+        core::sync::atomic::fence(Ordering::Release);
+        self.local.with(|local| {
+            let local = local.borrow();
+            let node = &local.node;
+            let undelivered = match node.phase() {
+                Phase::Draining { undelivered, .. } | Phase::Parked { undelivered, .. } => undelivered,
+                Phase::Starting | Phase::Running | Phase::Suspended => PortSet::EMPTY,
+            };
+            set(&control.phase, StateCode::of(node.phase()) as u32);
+            set(&control.last_halt, node.last_halt().0.into());
+            set(&control.undelivered, undelivered.0);
+            set(&control.up, node.up().0);
+            set(&control.refused, local.refused);
+            set_long(&control.time, P::long_counter());
+            set_long(&control.delay, P::delay());
+            let order = node.order().nodes();
+            set(&control.order[0], order.len() as u32);
+            for (word, four) in control.order[1..].iter().zip(order.chunks(4)) {
+                set(word, four.iter().rev().fold(0, |word, name| word << 8 | u32::from(name.0)));
+            }
+            for (word, entry) in control.clock.iter().zip(node.clock().entries()) {
+                set(word, *entry);
+            }
+            let mut seen = PortSet::EMPTY;
+            for (index, block) in control.ports.iter().enumerate() {
+                let port = PortId(index as u8);
+                set(&block.count, node.count(port).unwrap_or(0));
+                if let Some(position) = node.marker_position(port) {
+                    seen = seen.with(port);
+                    set(&block.marker, position);
+                }
+            }
+            set(&control.markers_seen, seen.0);
+            for (index, block) in control.watches.iter().enumerate().take(WATCHES) {
+                set(&block.value, node.predicates().watch(index as u8).unwrap_or(0) as u32);
+            }
+        });
+        control.revision.store(revision.wrapping_add(2), Ordering::Release);
+    }
+}

@@ -1,0 +1,164 @@
+//! Serving: events of the application, the urgent bell, the host, and the time a core stands still.
+use super::local::Wire;
+use super::park::{ParkedAgent, stillpoint_park};
+use super::{Agents, Local};
+use crate::doorbell::Urgent;
+use crate::platform::Platform;
+use crate::port::Sections;
+use core::sync::atomic::Ordering;
+use stillpoint_core::control::CommandWords;
+use stillpoint_core::{Event, Input, Phase, PortId, Then};
+
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
+    /// Runs `act` as one event of the calling core: masked, and a halt that it brings takes effect at its end.
+    #[inline]
+    pub(super) fn section<R>(&self, act: impl FnOnce(&mut Local<N, PORTS>) -> (R, Then)) -> R {
+        let before = P::mask();
+        let (result, then) = self.local.with(|local| act(&mut local.borrow_mut()));
+        if then != Then::Continue {
+            self.stand_still();
+        }
+        P::unmask(before);
+        result
+    }
+
+    /// An event without a message.
+    #[inline]
+    pub fn event(&self, event: Event) {
+        self.section(|local| {
+            let then = local.step::<P, LOG>(self.ring(), Input::Event(event));
+            ((), then.unwrap_or(Then::Continue))
+        });
+    }
+
+    /// Stays until the node runs. Interrupts are masked, nothing is borrowed.
+    #[cold]
+    pub(super) fn stand_still(&self) {
+        if self.is_over() {
+            return;
+        }
+        P::freeze_time();
+        self.publish();
+        // A stopped node cannot serve its links, so first everything that is on its way must arrive.
+        while matches!(self.phase(), Phase::Draining { .. }) && !self.is_over() {
+            core::hint::spin_loop();
+        }
+        self.publish();
+        stillpoint_park(self);
+        P::thaw_time();
+        self.publish();
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.local.with(|local| local.borrow().node.phase())
+    }
+
+    pub(super) fn ring(&self) -> &'static stillpoint_core::log::LogRing<LOG> {
+        &self.shared.logs[P::core().index()]
+    }
+
+    /// Takes what the peers' lanes hold: markers first, then releases, then predicate markers.
+    ///
+    /// True if there was anything.
+    fn serve_lanes(&self, local: &mut Local<N, PORTS>) -> bool {
+        let mut news = false;
+        for index in 0..PORTS {
+            let port = PortId(index as u8);
+            let Wire::Lanes { from, taken, .. } = &mut local.wires[index] else { continue };
+            let from = *from;
+            let marker = from.take_marker(taken);
+            let release = from.take_release(taken);
+            let mut seen = *taken;
+            news |= marker.is_some() || release.is_some();
+            if let Some(marker) = marker {
+                local.step::<P, LOG>(self.ring(), Input::Marker { port, marker: &marker });
+            }
+            if let Some(id) = release {
+                local.step::<P, LOG>(self.ring(), Input::Release { port, id });
+            }
+            while let Some(reached) = from.take_predicate(&mut seen) {
+                news = true;
+                local.step::<P, LOG>(self.ring(), Input::PredicateMarker { port, reached });
+            }
+            if let Wire::Lanes { taken, .. } = &mut local.wires[index] {
+                *taken = seen;
+            }
+        }
+        news
+    }
+
+    /// Does what the host's command block asks for, once.
+    fn serve_host(&self, local: &mut Local<N, PORTS>) -> bool {
+        let control = &self.shared.control[P::core().index()];
+        let sequence = control.command.sequence.load(Ordering::Acquire);
+        if sequence == local.answered {
+            return false;
+        }
+        let mut words = [0; CommandWords::LEN];
+        for (word, found) in words.iter_mut().zip(&control.command.words) {
+            *word = found.load(Ordering::Relaxed);
+        }
+        let found = CommandWords::from_block(words, control.command.checksum.load(Ordering::Relaxed), sequence);
+        let error = match found.decode() {
+            Ok(command) => {
+                let done = local.step::<P, LOG>(self.ring(), Input::Command(command));
+                local.resynchronise::<P>();
+                if done.is_some() { 0 } else { REFUSED }
+            }
+            Err(error) => error as u32,
+        };
+        local.answered = sequence;
+        control.answer.error.store(error, Ordering::Relaxed);
+        control.answer.sequence.store(sequence, Ordering::Release);
+        true
+    }
+}
+
+/// Answer to a command that the node refused.
+const REFUSED: u32 = 0x100;
+
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> ParkedAgent for Agents<P, N, PORTS, LOG> {
+    fn is_over(&self) -> bool {
+        let (news, running) = self.local.with(|local| {
+            let mut local = local.borrow_mut();
+            let news = self.serve_lanes(&mut local) | self.serve_host(&mut local);
+            (news, matches!(local.node.phase(), Phase::Running | Phase::Starting))
+        });
+        if news {
+            self.publish();
+        }
+        running
+    }
+}
+
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Urgent for Agents<P, N, PORTS, LOG> {
+    fn on_urgent(&self) {
+        let before = P::mask();
+        self.stand_still();
+        P::unmask(before);
+    }
+}
+
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Sections for Agents<P, N, PORTS, LOG> {
+    fn stamp_room(&self) -> usize {
+        stillpoint_core::Node::<N, PORTS>::STAMP_ROOM
+    }
+
+    fn send(&self, port: PortId, stamp: &mut [u8], commit: &mut dyn FnMut(&mut [u8], usize)) -> bool {
+        self.section(|local| {
+            let then = local.send::<P, LOG>(self.ring(), port, stamp, commit);
+            (then.is_some(), then.unwrap_or(Then::Continue))
+        })
+    }
+
+    fn stamp_len(&self, message: &[u8]) -> Option<usize> {
+        stillpoint_core::message_stamp_len::<N>(message).ok()
+    }
+
+    fn receive(&self, port: PortId, message: &[u8], commit: &mut dyn FnMut()) -> bool {
+        self.section(|local| {
+            let then = local.receive::<P, LOG>(self.ring(), port, message, commit);
+            (then.is_some(), then.unwrap_or(Then::Continue))
+        })
+    }
+}

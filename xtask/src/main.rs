@@ -3,13 +3,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-mod archive;
 mod command;
 mod demo;
 mod elf;
 mod firmware;
 mod nearest;
 mod packages;
+mod panics;
 mod qemu;
 mod say;
 mod tier;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     match Cli::parse().verb.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", say::sentence(&error));
             ExitCode::FAILURE
         }
     }

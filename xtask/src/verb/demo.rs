@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::demo::{self, DemoError, Image, Limits, Progress, Report};
 use crate::firmware::Firmware;
 use crate::qemu;
-use crate::say::say;
+use crate::say::{say, sentence};
 use crate::toolchain::{CORTEX_M33, Toolchain};
 use crate::workspace;
 
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.json {
         let value = match &result {
             Ok(report) => report.json(),
-            Err(error) => json!({ "passed": false, "error": format!("{error:#}") }),
+            Err(error) => json!({ "passed": false, "error": sentence(error) }),
         };
         println!("{value:#}");
     }

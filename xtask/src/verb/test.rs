@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::nearest::nearest;
-use crate::say::say;
+use crate::say::{say, sentence};
 use crate::tier::{TIERS, Tier};
 
 /// Which tiers to run.
@@ -56,7 +56,7 @@ fn run_tier(tier: &'static Tier) -> Outcome {
     let start = Instant::now();
     let error = (tier.run)().err();
     if let Some(error) = &error {
-        say("failed", format_args!("{}: {error:#}", tier.name));
+        say("failed", format_args!("{}: {}", tier.name, sentence(error)));
     }
     Outcome { tier, time: start.elapsed(), error }
 }
@@ -89,7 +89,7 @@ fn summary(outcomes: &[Outcome]) -> String {
         let word = if error.is_some() { "FAILED" } else { "passed" };
         let _ = writeln!(text, "{:<8} {word} {:>7.1} s  {}", tier.name, time.as_secs_f64(), tier.proves);
         if let Some(error) = error {
-            let _ = writeln!(text, "         {error:#}");
+            let _ = writeln!(text, "         {}", sentence(error));
         }
     }
     let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();

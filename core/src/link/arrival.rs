@@ -1,151 +1,161 @@
 //! What a frame from the peer does to this end.
 
 use super::{
-    Counters, Flags, Header, Kind, LinkEvent, LinkPhase, VERSION,
+    Counters, Flags, Header, Kind, Lane, LinkEvent, LinkPhase, VERSION,
     config::count,
-    lane::{Arrival, is_after},
-    machine::{Due, Machine},
+    lane::{Arrival, PerLane, is_after},
+    protocol::{Due, Protocol},
 };
+
+/// What to do with the items and the payload of the frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Consequence {
+    /// How many items not to send any more: the peer has them, or they are lost.
+    pub(super) drop: PerLane<u8>,
+    /// What to do with the payload.
+    pub(super) keep: Keep,
+    /// What to tell the driver.
+    pub(super) event: Option<LinkEvent>,
+}
+
+/// Where the payload of a frame goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Keep {
+    #[default]
+    Nowhere,
+    /// It is the next item of a lane.
+    Item(Lane),
+    /// It is what the peer says of itself.
+    Hello,
+}
 
 /// The incarnation after this one; 0 means "none" and is left out.
 fn next_incarnation(incarnation: u8) -> u8 {
     incarnation.checked_add(1).unwrap_or(1)
 }
 
-impl<const W: usize, const F: usize> Machine<W, F> {
-    pub(super) fn on_frame(
-        &mut self,
-        header: &Header,
-        payload: &[u8],
-        now: u32,
-        counters: &mut Counters,
-    ) -> Option<LinkEvent> {
-        if header.kind == Kind::Hello {
-            return self.on_hello(header, payload, counters);
-        }
+impl Protocol {
+    pub(super) fn on_frame(&mut self, header: &Header, now: u32, counters: &mut Counters) -> Consequence {
+        let lane = match header.kind {
+            Kind::Hello => return self.on_hello(header, counters),
+            Kind::Data => Some((Lane::Data, Due::DATA_GAP)),
+            Kind::Control => Some((Lane::Control, Due::CONTROL_GAP)),
+            Kind::Ack => None,
+        };
         let in_session = self.phase != LinkPhase::Greeting && header.from == self.peer && header.to == self.mine;
         if !in_session {
             count(&mut counters.stale);
-            return None;
+            return Consequence::default();
         }
-        self.hear_stopped(header.flags.contains(Flags::STOPPED));
-        self.raise_edge(header.edge);
-        let data_news = self.data_out.acknowledge(header.data_next, now);
-        let control_news = self.control_out.acknowledge(header.control_next, now);
-        let (data_gap, control_gap) =
-            (header.flags.contains(Flags::DATA_GAP), header.flags.contains(Flags::CONTROL_GAP));
+        self.hear_stopped(header);
+        let drop = PerLane {
+            data: self.sending.data.acknowledge(header.data_next, now),
+            control: self.sending.control.acknowledge(header.control_next, now),
+        };
+        let data_gap = header.flags.contains(Flags::DATA_GAP);
         if data_gap {
-            self.data_out.go_back(header.data_next);
+            self.sending.data.go_back(header.data_next);
         }
+        let control_gap = header.flags.contains(Flags::CONTROL_GAP);
         if control_gap {
-            self.control_out.go_back(header.control_next);
+            self.sending.control.go_back(header.control_next);
         }
-        let answered = header.flags.contains(Flags::ANSWER);
-        let is_heard = data_news || control_news || data_gap || control_gap || answered;
-        let event = if is_heard { self.is_heard() } else { None };
-        match header.kind {
-            Kind::Data => {
-                let arrival = self.data_in.accept(header.number, payload);
-                self.due.data_gap |= arrival == Arrival::TooEarly;
-                self.note(arrival, counters);
-            }
-            Kind::Control => {
-                let arrival = self.control_in.accept(header.number, payload);
-                self.due.control_gap |= arrival == Arrival::TooEarly;
-                self.note(arrival, counters);
-            }
-            Kind::Ack | Kind::Hello => {}
-        }
-        self.due.answer |= header.flags.contains(Flags::ASK);
-        event
+        let has_news = drop.data | drop.control != 0 || data_gap || control_gap;
+        let event = self.answered(header.flags.contains(Flags::ANSWER) || has_news);
+        let keep = lane.map_or(Keep::Nowhere, |(lane, gap)| self.on_item(lane, gap, header.number, counters));
+        self.due.add(Due::ANSWER, header.flags.contains(Flags::ASK));
+        Consequence { drop, keep, event }
     }
 
-    fn note(&mut self, arrival: Arrival, counters: &mut Counters) {
+    fn on_item(&mut self, lane: Lane, gap: Due, number: u8, counters: &mut Counters) -> Keep {
+        let arrival = self.receiving.of_mut(lane).accept(number);
         // Whatever became of it, the peer should hear where this end stands.
-        self.due.ack = true;
-        match arrival {
-            Arrival::Accepted => {}
-            Arrival::Duplicate => count(&mut counters.duplicates),
-            Arrival::TooEarly => count(&mut counters.out_of_order),
-            Arrival::NoRoom => count(&mut counters.overruns),
-        }
+        self.due.add(Due::ACK, true);
+        self.due.add(gap, arrival == Arrival::TooEarly);
+        let counter = match arrival {
+            Arrival::Accepted => return Keep::Item(lane),
+            Arrival::Duplicate => &mut counters.duplicates,
+            Arrival::TooEarly => &mut counters.out_of_order,
+            Arrival::NoRoom => &mut counters.overruns,
+        };
+        count(counter);
+        Keep::Nowhere
     }
 
-    fn hear_stopped(&mut self, stopped: bool) {
+    fn answered(&mut self, answered: bool) -> Option<LinkEvent> {
+        if answered { self.is_heard() } else { None }
+    }
+
+    /// What any frame of the session says of the peer itself.
+    fn hear_stopped(&mut self, header: &Header) {
+        let stopped = header.flags.contains(Flags::STOPPED);
         if self.peer_stopped && !stopped {
-            self.data_out.is_heard();
-            self.control_out.is_heard();
+            self.sending.data.is_heard();
+            self.sending.control.is_heard();
         }
         self.peer_stopped = stopped;
+        self.raise_edge(header.edge);
     }
 
-    fn on_hello(&mut self, header: &Header, payload: &[u8], counters: &mut Counters) -> Option<LinkEvent> {
+    #[inline(never)]
+    fn on_hello(&mut self, header: &Header, counters: &mut Counters) -> Consequence {
+        let mut consequence = Consequence::default();
         if header.number != VERSION {
-            return Some(LinkEvent::Incompatible { version: header.number });
+            consequence.event = Some(LinkEvent::Incompatible { version: header.number });
+            return consequence;
         }
-        let asks = header.flags.contains(Flags::ASK);
         let is_new = header.from != self.peer;
+        let asks = header.flags.contains(Flags::ASK);
         if is_new && self.peer != 0 && !is_after(header.from, self.peer) {
             // An old hello, or a peer that lost its memory and started with a number it used before: it chooses
             // another when it hears which one is known here.
             count(&mut counters.stale);
-            self.answer_hello(asks);
-            return None;
+            self.due.add(Due::HELLO_ANSWER, asks);
+            return consequence;
         }
-        let lost = if is_new { self.meet(header.from, counters) } else { None };
-        if self.phase != LinkPhase::Greeting {
-            return self.on_hello_in_session(header, payload, asks);
+        if is_new {
+            self.meet(header.from, &mut consequence, counters);
         }
         // A peer in session with this very number, though this end never greeted it: the number was used before.
         let is_used = header.to == self.mine && is_new && header.flags.contains(Flags::IN_SESSION);
-        if header.to != 0 && (is_after(header.to, self.mine) || is_used) {
+        let was_greeting = self.phase == LinkPhase::Greeting;
+        if was_greeting && header.to != 0 && (is_after(header.to, self.mine) || is_used) {
             self.mine = next_incarnation(header.to);
         }
-        if header.to == self.mine && lost.is_none() {
-            self.peer_hello.set(payload);
-            self.hear_stopped(header.flags.contains(Flags::STOPPED));
-            self.raise_edge(header.edge);
-            self.answer_hello(asks);
-            return Some(self.come_up(false));
+        // A reset is one event, coming up another: the peer asks again, and gets that then.
+        let knows_me = header.to == self.mine && consequence.event.is_none();
+        if knows_me {
+            consequence.keep = Keep::Hello;
+            self.hear_stopped(header);
+            consequence.event = if was_greeting {
+                Some(self.come_up(false))
+            } else {
+                self.answered(header.flags.contains(Flags::ANSWER))
+            };
         }
-        self.answer_hello(true);
-        lost
+        self.due.add(Due::HELLO_ANSWER, asks || was_greeting && !knows_me);
+        consequence
     }
 
-    fn on_hello_in_session(&mut self, header: &Header, payload: &[u8], asks: bool) -> Option<LinkEvent> {
-        self.answer_hello(asks);
-        if header.to != self.mine {
-            return None;
-        }
-        self.peer_hello.set(payload);
-        self.hear_stopped(header.flags.contains(Flags::STOPPED));
-        self.raise_edge(header.edge);
-        if header.flags.contains(Flags::ANSWER) { self.is_heard() } else { None }
-    }
-
-    fn answer_hello(&mut self, asked: bool) {
-        self.due.hello |= asked;
-        self.due.hello_answer |= asked;
-    }
-
-    /// Begins to greet a peer, or an incarnation of it, that was not known before. Says what was lost with the last.
-    fn meet(&mut self, peer: u8, counters: &mut Counters) -> Option<LinkEvent> {
+    /// Begins to greet a peer, or an incarnation of it, that was not known before.
+    fn meet(&mut self, peer: u8, consequence: &mut Consequence, counters: &mut Counters) {
         // Outside a session nothing was ever sent, so nothing is lost: it goes to the peer that is met now.
-        let lost = (self.phase != LinkPhase::Greeting).then(|| {
-            let (data, control) = (self.data_out.lose(), self.control_out.lose());
-            counters.lost_by_reset = counters.lost_by_reset.saturating_add(u32::from(data) + u32::from(control));
-            LinkEvent::PeerReset { lost_data: data, lost_control: control }
-        });
+        if self.phase != LinkPhase::Greeting {
+            let lost = PerLane { data: self.sending.data.lose(), control: self.sending.control.lose() };
+            let sum = u32::from(lost.data) + u32::from(lost.control);
+            counters.lost_by_reset = counters.lost_by_reset.saturating_add(sum);
+            consequence.drop = lost;
+            consequence.event = Some(LinkEvent::PeerReset { lost_data: lost.data, lost_control: lost.control });
+        }
         self.phase = LinkPhase::Greeting;
         self.peer = peer;
-        self.data_out.renumber();
-        self.control_out.renumber();
-        self.data_in.renumber();
-        self.control_in.renumber();
+        self.sending.data.renumber();
+        self.sending.control.renumber();
+        self.receiving.data.renumber();
+        self.receiving.control.renumber();
         self.edge = 0;
         self.told_edge = 0;
-        self.due = Due::default();
+        self.due = Due::NOTHING;
         self.peer_stopped = false;
-        lost
     }
 }

@@ -24,8 +24,12 @@ impl<'a> Encoder<'a> {
         Self { out, at: start.saturating_add(1), code_at: start, code: 1 }
     }
 
+    pub(super) fn push_all(&mut self, bytes: &[u8]) -> Result<(), Full> {
+        bytes.iter().try_for_each(|&byte| self.push(byte))
+    }
+
     #[inline]
-    pub(super) fn push(&mut self, byte: u8) -> Result<(), Full> {
+    fn push(&mut self, byte: u8) -> Result<(), Full> {
         if byte != 0 {
             *self.out.get_mut(self.at).ok_or(Full)? = byte;
             self.at += 1;
@@ -104,7 +108,7 @@ mod tests {
 
     fn encoded<'a>(frame: &[u8], out: &'a mut [u8]) -> Result<&'a [u8], Full> {
         let mut encoder = Encoder::new(out, 0);
-        frame.iter().try_for_each(|&byte| encoder.push(byte))?;
+        encoder.push_all(frame)?;
         let length = encoder.finish()?;
         Ok(&out[..length])
     }

@@ -41,6 +41,10 @@ impl Crc {
         self.nibble();
     }
 
+    pub(super) fn push_all(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.push(byte));
+    }
+
     #[inline]
     fn nibble(&mut self) {
         // The mask keeps the index below 16: the compiler removes the check, and with it the panic.
@@ -65,7 +69,7 @@ mod tests {
 
     fn of(message: &[u8]) -> Crc {
         let mut crc = Crc::NEW;
-        message.iter().for_each(|&byte| crc.push(byte));
+        crc.push_all(message);
         crc
     }
 

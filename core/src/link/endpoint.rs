@@ -3,8 +3,12 @@
 use core::hash::{Hash, Hasher};
 
 use super::{
-    CONTROL_BYTES, CONTROL_WINDOW, Config, Counters, FrameDecoder, FrameError, HELLO_BYTES, MAX_FRAME, MAX_WINDOW,
-    TooShort, config::count, machine::Machine,
+    CONTROL_BYTES, CONTROL_WINDOW, Config, Counters, FrameDecoder, FrameError, HELLO_BYTES, Kind, Ledger, LinkEvent,
+    LinkPhase, MAX_FRAME, MAX_WINDOW, TooShort,
+    arrival::{Consequence, Keep},
+    config::count,
+    protocol::{Due, Protocol},
+    queue::{ByteString, Queue},
 };
 
 /// Which of the two ways through a link an item takes.
@@ -15,43 +19,6 @@ pub enum Lane {
     Data,
     /// Markers, releases and what else must not wait behind messages: first in, first out among themselves.
     Control,
-}
-
-/// Where a link stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum LinkPhase {
-    /// No session: saying hello until the peer answers.
-    Greeting,
-    /// Both ends know each other.
-    Up,
-    /// The peer does not answer. The session is kept: if it answers again, nothing is lost.
-    Down,
-}
-
-/// What the driver must be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum LinkEvent {
-    /// The link is up. [`Link::peer_hello`] is what the peer says of itself.
-    Up {
-        /// The same session as before a [`Down`](LinkEvent::Down): nothing was lost.
-        resumed: bool,
-    },
-    /// The peer did not answer within the retry limit. What was sent is kept.
-    Down,
-    /// The peer was reset: the session is over, and an [`Up`](LinkEvent::Up) follows when the next begins.
-    PeerReset {
-        /// Data items that were not acknowledged. They are gone; the old peer may have accepted some of them.
-        lost_data: u8,
-        /// Control items that were not acknowledged.
-        lost_control: u8,
-    },
-    /// A peer with another version of the wire form says hello; there will be no session with it.
-    Incompatible {
-        /// Its version.
-        version: u8,
-    },
 }
 
 /// Why an item was not taken over for sending; nothing has changed.
@@ -92,49 +59,6 @@ pub struct Received<'a> {
     pub before_reset: bool,
 }
 
-/// What one end reports of a lane, to count what is in flight between two ends.
-///
-/// # Example: a frame accepted but not acknowledged counts once
-/// ```
-/// use stillpoint_core::link::Ledger;
-/// let sender = Ledger { mine: 1, peer: 9, sent_first: 250, sent_end: 253, ..Ledger::default() };
-/// let receiver = Ledger { mine: 9, peer: 1, accepted_next: 251, waiting: 2, ..Ledger::default() };
-/// // 250 is among the two that wait at the receiver; 251 and 252 are above what it accepted.
-/// assert_eq!(sender.in_flight_to(&receiver), Some(4));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Ledger {
-    /// The incarnation of this end.
-    pub mine: u8,
-    /// The incarnation of the peer, 0 if none is known.
-    pub peer: u8,
-    /// The number of the oldest item sent and not acknowledged.
-    pub sent_first: u8,
-    /// The number the next item to be sent will get.
-    pub sent_end: u8,
-    /// The number of the item to be accepted next.
-    pub accepted_next: u8,
-    /// How many items of this session are accepted and not yet taken.
-    pub waiting: u8,
-    /// How many items of sessions before the peer's last reset are accepted and not yet taken.
-    pub waiting_before_reset: u8,
-}
-
-impl Ledger {
-    /// How many items are in flight from this end to `receiver`: what that accepted and still holds, plus what
-    /// this end sent above it; nothing counts as both. `None` if the two are not in the same session.
-    #[must_use]
-    pub fn in_flight_to(&self, receiver: &Self) -> Option<u8> {
-        if (self.mine, self.peer) != (receiver.peer, receiver.mine) {
-            return None;
-        }
-        let above = self.sent_end.wrapping_sub(receiver.accepted_next);
-        let unacknowledged = self.sent_end.wrapping_sub(self.sent_first);
-        (above <= unacknowledged).then_some(above.saturating_add(receiver.waiting))
-    }
-}
-
 /// One end of a serial line made first-in-first-out and reliable: `W` data frames of at most `F` bytes each way.
 ///
 /// A pure state machine: bytes and the time go in, frames and [`LinkEvent`]s come out. Two links are equal if they will
@@ -170,9 +94,21 @@ impl Ledger {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Link<const W: usize, const F: usize> {
-    machine: Machine<W, F>,
+    protocol: Protocol,
+    items: Items<W, F>,
     decoder: FrameDecoder<F>,
     counters: Counters,
+}
+
+/// What the protocol speaks of by number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Items<const W: usize, const F: usize> {
+    data_out: Queue<W, F>,
+    data_in: Queue<W, F>,
+    control_out: Queue<CONTROL_WINDOW, CONTROL_BYTES>,
+    control_in: Queue<CONTROL_WINDOW, CONTROL_BYTES>,
+    hello: ByteString<HELLO_BYTES>,
+    peer_hello: ByteString<HELLO_BYTES>,
 }
 
 impl<const W: usize, const F: usize> Link<W, F> {
@@ -187,22 +123,34 @@ impl<const W: usize, const F: usize> Link<W, F> {
             assert!(W >= 1 && W <= MAX_WINDOW, "a link has a window of 1 to 8 frames");
             assert!(F >= CONTROL_BYTES && F <= MAX_FRAME, "a frame carries 48 to 240 bytes");
         }
-        let (decoder, counters) = (FrameDecoder::new(), Counters::default());
-        Self { machine: Machine::new(config, incarnation), decoder, counters }
+        Self {
+            protocol: Protocol::new(config, incarnation, W as u8),
+            items: Items {
+                data_out: Queue::new(),
+                data_in: Queue::new(),
+                control_out: Queue::new(),
+                control_in: Queue::new(),
+                hello: ByteString::EMPTY,
+                peer_hello: ByteString::EMPTY,
+            },
+            decoder: FrameDecoder::new(),
+            counters: Counters::default(),
+        }
     }
 
     /// Takes one byte from the wire.
     #[must_use = "the driver reports events"]
     pub fn on_byte(&mut self, byte: u8, now: u32) -> Option<LinkEvent> {
-        let frame = self.decoder.push(byte)?;
-        let counter = match frame {
-            Ok((header, payload)) => {
+        let counter = match self.decoder.push(byte)? {
+            Ok((header, payload)) if payload.len() <= limit_of(header.kind, F) => {
                 count(&mut self.counters.received);
-                return self.machine.on_frame(&header, payload, now, &mut self.counters);
+                let consequence = self.protocol.on_frame(&header, now, &mut self.counters);
+                self.items.apply(&consequence, payload);
+                return consequence.event;
             }
+            Ok(_) | Err(FrameError::Oversized) => &mut self.counters.oversized,
             Err(FrameError::Checksum) => &mut self.counters.checksum_errors,
             Err(FrameError::Malformed) => &mut self.counters.malformed,
-            Err(FrameError::Oversized) => &mut self.counters.oversized,
         };
         count(counter);
         None
@@ -211,7 +159,7 @@ impl<const W: usize, const F: usize> Link<W, F> {
     /// Lets time pass: notices what has to be sent again, and when to give up.
     #[must_use = "the driver reports events"]
     pub fn on_tick(&mut self, now: u32) -> Option<LinkEvent> {
-        self.machine.on_tick(now, &mut self.counters)
+        self.protocol.on_tick(now, &mut self.counters)
     }
 
     /// Writes the next frame for the wire into `out` and says its length, or `None` if there is nothing to send now.
@@ -219,14 +167,23 @@ impl<const W: usize, const F: usize> Link<W, F> {
     /// # Errors
     /// [`TooShort`] if `out` cannot hold the frame; a buffer of [`wire_bytes(F)`](super::wire_bytes) always can.
     pub fn poll_transmit(&mut self, now: u32, out: &mut [u8]) -> Result<Option<usize>, TooShort> {
-        self.machine.poll_transmit(now, out, &mut self.counters)
+        let Some(frame) = self.protocol.next_frame() else { return Ok(None) };
+        let payload = match frame.item {
+            Some((Lane::Data, next)) => self.items.data_out.get(next.index).unwrap_or(&[]),
+            Some((Lane::Control, next)) => self.items.control_out.get(next.index).unwrap_or(&[]),
+            None if frame.header.kind == Kind::Hello => self.items.hello.bytes(),
+            None => &[],
+        };
+        let length = frame.header.encode(payload, out)?;
+        self.protocol.has_sent(&frame, now, &mut self.counters);
+        Ok(Some(length))
     }
 
     /// The time by which to call [`on_tick`](Self::on_tick) and [`poll_transmit`](Self::poll_transmit) again; `now` if
     /// there is something to do at once, `None` if only a byte or the caller can change anything.
     #[must_use]
     pub fn next_deadline(&self, now: u32) -> Option<u32> {
-        self.machine.ticks_left(now).map(|left| now.wrapping_add(left))
+        self.protocol.ticks_left(now).map(|left| now.wrapping_add(left))
     }
 
     /// Takes over a copy of `item` for sending and says its number in the lane's session.
@@ -240,11 +197,14 @@ impl<const W: usize, const F: usize> Link<W, F> {
         if item.len() > limit {
             return Err(SendError::TooLong { limit });
         }
-        let number = match lane {
-            Lane::Data => self.machine.data_out.push(item),
-            Lane::Control => self.machine.control_out.push(item),
+        let is_taken = match lane {
+            Lane::Data => self.items.data_out.push(item),
+            Lane::Control => self.items.control_out.push(item),
         };
-        number.ok_or(SendError::Full { unacknowledged: self.unacknowledged(lane) })
+        if !is_taken {
+            return Err(SendError::Full { unacknowledged: self.unacknowledged(lane) });
+        }
+        Ok(self.protocol.sending.of_mut(lane).push())
     }
 
     /// How long an item of `lane` may be.
@@ -268,45 +228,43 @@ impl<const W: usize, const F: usize> Link<W, F> {
     /// How many items given to [`send`](Self::send) the peer has not acknowledged. Draining ends when this is 0.
     #[must_use]
     pub fn unacknowledged(&self, lane: Lane) -> u8 {
-        match lane {
-            Lane::Data => self.machine.data_out.len(),
-            Lane::Control => self.machine.control_out.len(),
-        }
+        self.protocol.sending.of(lane).len()
     }
 
     /// The oldest item that was accepted and not yet taken.
     #[must_use]
     pub fn front(&self, lane: Lane) -> Option<Received<'_>> {
         let front = match lane {
-            Lane::Data => self.machine.data_in.front(),
-            Lane::Control => self.machine.control_in.front(),
+            Lane::Data => self.items.data_in.get(0),
+            Lane::Control => self.items.control_in.get(0),
         };
-        front.map(|(bytes, before_reset)| Received { bytes, before_reset })
+        let before_reset = self.protocol.receiving.of(lane).earlier() > 0;
+        front.map(|bytes| Received { bytes, before_reset })
     }
 
     /// Takes the item [`front`](Self::front) shows away, which makes room for another; whether there was one.
     pub fn take(&mut self, lane: Lane) -> bool {
         match lane {
-            Lane::Data => {
-                let was = self.machine.data_in.take();
-                if was {
-                    self.machine.has_room_again();
-                }
-                was
-            }
-            Lane::Control => self.machine.control_in.take(),
+            Lane::Data => self.items.data_in.drop_front(1),
+            Lane::Control => self.items.control_in.drop_front(1),
         }
+        self.protocol.take(lane)
     }
 
     /// What this end has to say of `lane` for the count of what is in flight.
     #[must_use]
     pub fn ledger(&self, lane: Lane) -> Ledger {
-        let Machine { mine, peer, data_out, data_in, control_out, control_in, .. } = &self.machine;
-        let (sent_first, sent_end, accepted_next, (waiting, waiting_before_reset)) = match lane {
-            Lane::Data => (data_out.first(), data_out.end(), data_in.next(), data_in.waiting()),
-            Lane::Control => (control_out.first(), control_out.end(), control_in.next(), control_in.waiting()),
-        };
-        Ledger { mine: *mine, peer: *peer, sent_first, sent_end, accepted_next, waiting, waiting_before_reset }
+        let Protocol { mine, peer, sending, receiving, .. } = &self.protocol;
+        let (sending, receiving) = (sending.of(lane), receiving.of(lane));
+        Ledger {
+            mine: *mine,
+            peer: *peer,
+            sent_first: sending.first(),
+            sent_end: sending.end(),
+            accepted_next: receiving.next(),
+            waiting: receiving.waiting(),
+            waiting_before_reset: receiving.earlier(),
+        }
     }
 
     /// What the next hello says of this end, for the peer's driver to read. The link does not look into it.
@@ -314,32 +272,33 @@ impl<const W: usize, const F: usize> Link<W, F> {
     /// # Errors
     /// [`SendError::TooLong`] if it is longer than [`HELLO_BYTES`]; then nothing has changed.
     pub fn set_hello(&mut self, hello: &[u8]) -> Result<(), SendError> {
-        if self.machine.hello.set(hello) { Ok(()) } else { Err(SendError::TooLong { limit: HELLO_BYTES }) }
+        if self.items.hello.set(hello) { Ok(()) } else { Err(SendError::TooLong { limit: HELLO_BYTES }) }
     }
 
     /// What the peer's last hello said of the peer.
     #[must_use]
     pub fn peer_hello(&self) -> &[u8] {
-        self.machine.peer_hello.bytes()
+        self.items.peer_hello.bytes()
     }
 
     /// Says in every frame from now on whether this end is stopped, so that the peer does not take silence for a
     /// broken line. Call it before sending the control item whose acknowledgement ends the draining.
     pub fn set_stopped(&mut self, stopped: bool) {
-        self.machine.due.ack |= self.machine.stopped != stopped;
-        self.machine.stopped = stopped;
+        let is_news = self.protocol.stopped != stopped;
+        self.protocol.due.add(Due::ACK, is_news);
+        self.protocol.stopped = stopped;
     }
 
     /// Whether the peer said that it is stopped: the retry limit is suspended.
     #[must_use]
     pub fn is_peer_stopped(&self) -> bool {
-        self.machine.peer_stopped
+        self.protocol.peer_stopped
     }
 
     /// Where the link stands.
     #[must_use]
     pub fn phase(&self) -> LinkPhase {
-        self.machine.phase
+        self.protocol.phase
     }
 
     /// What was counted since the start.
@@ -349,9 +308,33 @@ impl<const W: usize, const F: usize> Link<W, F> {
     }
 }
 
+/// How long the payload of a frame may be.
+const fn limit_of(kind: Kind, data: usize) -> usize {
+    match kind {
+        Kind::Data => data,
+        Kind::Control => CONTROL_BYTES,
+        Kind::Hello => HELLO_BYTES,
+        Kind::Ack => 0,
+    }
+}
+
+impl<const W: usize, const F: usize> Items<W, F> {
+    fn apply(&mut self, consequence: &Consequence, payload: &[u8]) {
+        self.data_out.drop_front(consequence.drop.data);
+        self.control_out.drop_front(consequence.drop.control);
+        // The protocol accepts only what there is room for, and the length was checked before it was asked.
+        let _is_kept = match consequence.keep {
+            Keep::Nowhere => true,
+            Keep::Item(Lane::Data) => self.data_in.push(payload),
+            Keep::Item(Lane::Control) => self.control_in.push(payload),
+            Keep::Hello => self.peer_hello.set(payload),
+        };
+    }
+}
+
 impl<const W: usize, const F: usize> PartialEq for Link<W, F> {
     fn eq(&self, other: &Self) -> bool {
-        self.machine == other.machine && self.decoder == other.decoder
+        self.protocol == other.protocol && self.items == other.items && self.decoder == other.decoder
     }
 }
 
@@ -359,7 +342,8 @@ impl<const W: usize, const F: usize> Eq for Link<W, F> {}
 
 impl<const W: usize, const F: usize> Hash for Link<W, F> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.machine.hash(state);
+        self.protocol.hash(state);
+        self.items.hash(state);
         self.decoder.hash(state);
     }
 }

@@ -139,11 +139,11 @@ impl Header {
         }
         let mut encoder = cobs::Encoder::new(out, start);
         let mut crc = Crc::NEW;
-        for &byte in self.to_bytes().iter().chain(payload) {
-            crc.push(byte);
-            encoder.push(byte)?;
+        for part in [&self.to_bytes(), payload] {
+            crc.push_all(part);
+            encoder.push_all(part)?;
         }
-        crc.bytes().into_iter().try_for_each(|byte| encoder.push(byte))?;
+        encoder.push_all(&crc.bytes())?;
         encoder.finish()
     }
 

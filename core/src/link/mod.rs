@@ -95,16 +95,20 @@ mod cobs;
 mod config;
 mod crc;
 mod endpoint;
+mod event;
 mod frame;
 mod lane;
-mod machine;
+mod ledger;
+mod protocol;
 mod queue;
 #[cfg(any(test, on_target))]
 mod tests;
 
 pub use config::{Config, Counters};
-pub use endpoint::{Lane, Ledger, Link, LinkEvent, LinkPhase, Received, SendError};
+pub use endpoint::{Lane, Link, Received, SendError};
+pub use event::{LinkEvent, LinkPhase};
 pub use frame::{Flags, FrameDecoder, FrameError, HEADER_BYTES, Header, Kind, TooShort, wire_bytes};
+pub use ledger::Ledger;
 
 /// The version of the wire form; ends with different ones do not talk.
 pub const VERSION: u8 = 1;

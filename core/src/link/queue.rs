@@ -56,11 +56,7 @@ impl<const W: usize, const F: usize> Queue<W, F> {
         Self { slots: [const { ByteString::EMPTY }; W], head: 0, length: 0 }
     }
 
-    pub(super) fn len(&self) -> u8 {
-        self.length
-    }
-
-    pub(super) fn free(&self) -> u8 {
+    fn free(&self) -> u8 {
         (W as u8).saturating_sub(self.length)
     }
 
@@ -138,9 +134,9 @@ mod tests {
         assert!(!queue.push(&[1, 2, 3]));
         assert!(queue.push(&[1, 2]));
         assert!(!queue.push(&[3]));
-        assert_eq!((queue.len(), queue.free(), queue.get(0)), (1, 0, Some(&[1, 2][..])));
+        assert_eq!((queue.free(), queue.get(0)), (0, Some(&[1, 2][..])));
         queue.drop_front(200);
-        assert_eq!(queue.len(), 0);
+        assert_eq!(queue.free(), 1);
     }
 
     #[test]

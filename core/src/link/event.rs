@@ -1,0 +1,38 @@
+//! What a link tells its driver.
+
+/// Where a link stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum LinkPhase {
+    /// No session: saying hello until the peer answers.
+    Greeting,
+    /// Both ends know each other.
+    Up,
+    /// The peer does not answer. The session is kept: if it answers again, nothing is lost.
+    Down,
+}
+
+/// What the driver must be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum LinkEvent {
+    /// The link is up. [`Link::peer_hello`](super::Link::peer_hello) is what the peer says of itself.
+    Up {
+        /// The same session as before a [`Down`](LinkEvent::Down): nothing was lost.
+        resumed: bool,
+    },
+    /// The peer did not answer within the retry limit. What was sent is kept.
+    Down,
+    /// The peer was reset: the session is over, and an [`Up`](LinkEvent::Up) follows when the next begins.
+    PeerReset {
+        /// Data items that were not acknowledged. They are gone; the old peer may have accepted some of them.
+        lost_data: u8,
+        /// Control items that were not acknowledged.
+        lost_control: u8,
+    },
+    /// A peer with another version of the wire form says hello; there will be no session with it.
+    Incompatible {
+        /// Its version.
+        version: u8,
+    },
+}

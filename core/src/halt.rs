@@ -42,6 +42,12 @@ impl<const N: usize> HaltOrder<N> {
         self
     }
 
+    /// The order without `node`, whose place is given up.
+    fn without(self, node: NodeId) -> Self {
+        let others = self.nodes().iter().filter(|other| **other != node);
+        others.fold(Self::new(), |order, other| order.then(*other))
+    }
+
     /// The nodes, in the order in which they halted.
     #[must_use]
     pub fn nodes(&self) -> &[NodeId] {
@@ -222,7 +228,10 @@ pub(crate) enum Reaction {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Halting<const N: usize> {
     pub(crate) phase: Phase,
+    /// The last halt the node took part in.
     pub(crate) last: HaltId,
+    /// The newest halt known of, by peers or by memory that survived a reset; the node may not have taken part in it.
+    heard: HaltId,
     pub(crate) order: HaltOrder<N>,
     /// The ports on which a marker of the present halt arrived.
     pub(crate) seen: PortSet,
@@ -230,7 +239,13 @@ pub(crate) struct Halting<const N: usize> {
 
 impl<const N: usize> Halting<N> {
     pub(crate) const fn new() -> Self {
-        Self { phase: Phase::Starting, last: HaltId(0), order: HaltOrder::new(), seen: PortSet::EMPTY }
+        Self {
+            phase: Phase::Starting,
+            last: HaltId(0),
+            heard: HaltId(0),
+            order: HaltOrder::new(),
+            seen: PortSet::EMPTY,
+        }
     }
 
     #[inline]
@@ -247,7 +262,22 @@ impl<const N: usize> Halting<N> {
         if self.is_halted() {
             return Reaction::Nothing;
         }
-        self.enter(self.last.next(), HaltOrder::new().then(me), links, down)
+        self.enter(self.heard.next(), HaltOrder::new().then(me), links, down)
+    }
+
+    /// Somebody knows of this halt: what this node initiates has to be newer.
+    pub(crate) fn hear_of(&mut self, id: HaltId) {
+        if id.is_newer_than(self.heard) {
+            self.heard = id;
+        }
+    }
+
+    /// The halt the node is in; otherwise the newest it knows of.
+    pub(crate) const fn known(&self) -> HaltId {
+        match self.phase {
+            Phase::Draining { .. } | Phase::Parked { .. } => self.last,
+            Phase::Starting | Phase::Running | Phase::Suspended => self.heard,
+        }
     }
 
     /// Marker-receiving rule: a newer halt is adopted in every phase, the same one noted, an older one ignored.
@@ -259,8 +289,9 @@ impl<const N: usize> Halting<N> {
         links: PortSet,
         down: PortSet,
     ) -> Reaction {
-        let reaction = if marker.id.is_newer_than(self.last) {
-            self.enter(marker.id, marker.order.then(me), links, down)
+        let reaction = if marker.id.is_newer_than(self.last) && !self.heard.is_newer_than(marker.id) {
+            // A node that halts again after a reset halts last, though its name is on the marker already.
+            self.enter(marker.id, marker.order.without(me).then(me), links, down)
         } else {
             Reaction::Nothing
         };
@@ -274,6 +305,7 @@ impl<const N: usize> Halting<N> {
     fn enter(&mut self, id: HaltId, order: HaltOrder<N>, links: PortSet, down: PortSet) -> Reaction {
         let then = self.resume_to();
         self.last = id;
+        self.heard = id;
         self.order = order;
         self.seen = PortSet::EMPTY;
         self.phase = if links.is_empty() {
@@ -505,11 +537,34 @@ mod tests {
         assert!(halting.is_running());
     }
 
+    #[test]
+    fn a_halt_is_newer_than_all_that_the_node_heard_of_and_an_older_one_is_stale() {
+        let mut halting = running();
+        halting.hear_of(HaltId(4));
+        assert_eq!(halting.on_marker(ME, P0, &marker(3), LINKS, NONE), Reaction::Nothing);
+        assert_eq!((halting.initiate(ME, LINKS, NONE), halting.last), (Reaction::Halt, HaltId(5)));
+    }
+
+    #[test]
+    fn a_halt_that_was_only_heard_of_is_joined_when_its_marker_comes() {
+        let mut halting = running();
+        halting.hear_of(HaltId(4));
+        assert_eq!(halting.on_marker(ME, P0, &marker(4), LINKS, NONE), Reaction::Halt);
+    }
+
     /// Miller & Choi 2.2.4: each process appends its name to the marker.
     #[test]
     fn the_marker_that_halts_a_node_says_who_halted_before_it() {
         let halting = parked(1);
         assert_eq!(halting.order.nodes(), [NodeId(0), ME]);
+    }
+
+    #[test]
+    fn a_node_that_was_reset_in_its_own_halt_joins_it_as_the_last() {
+        let mut halting = running();
+        let order = HaltOrder::new().then(ME).then(NodeId(3));
+        halting.on_marker(ME, P0, &HaltMarker { order, ..marker(1) }, LINKS, NONE);
+        assert_eq!(halting.order.nodes(), [NodeId(3), ME]);
     }
 
     #[test]

@@ -176,10 +176,10 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.halting.phase
     }
 
-    /// The last halt the node took part in.
+    /// The halt the node is in; otherwise the last that it took part in or heard of.
     #[must_use]
     pub const fn last_halt(&self) -> HaltId {
-        self.halting.last
+        self.halting.known()
     }
 
     /// Who halted before the node in the present halt, and the node itself last.
@@ -245,7 +245,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     pub fn hello(&self, port: PortId) -> Option<Hello> {
         let peer = self.ports.get(usize::from(port.0))?.said.peer;
         let (number, of_you) = (self.number(), self.clock.get(peer));
-        let hello = Hello { number, of_you, last_halt: self.halting.last, halted: self.halting.is_halted() };
+        let hello = Hello { number, of_you, last_halt: self.halting.known(), halted: self.halting.is_halted() };
         self.linked().contains(port).then_some(hello)
     }
 

@@ -166,9 +166,8 @@ impl<const N: usize, const P: usize> Node<N, P> {
         if known != EventNumber(0) {
             self.clock.start_epoch_after(self.id, known);
         }
-        if last_halt.is_newer_than(self.halting.last) {
-            self.halting.last = last_halt;
-        }
+        // Only heard of: if it is not over yet, the node joins it again.
+        self.halting.hear_of(last_halt);
         self.halting.phase = Phase::Running;
         Ok(self.happen(Event::new(EventKind::Reset, self.number().epoch().into())))
     }
@@ -203,16 +202,19 @@ impl<const N: usize, const P: usize> Node<N, P> {
         if let (Some(end), Some(count)) =
             (self.ports.get_mut(usize::from(port.0)), self.counts.get_mut(usize::from(port.0)))
         {
-            end.said.forget();
-            if end.said.peer_epoch != hello.number.epoch() {
+            let restarted = end.said.peer_epoch != hello.number.epoch();
+            // A receiver keeps what it heard from a peer that did not restart: what was on its way when the link went
+            // down still arrives, as differences from it.
+            if restarted || self.outgoing.contains(port) {
+                end.said.forget();
+            }
+            if restarted {
                 end.said.peer_epoch = hello.number.epoch();
                 *count = 0;
             }
         }
         let restarted = self.learn_own_number(hello.of_you);
-        if !self.halting.is_halted() && !hello.halted && hello.last_halt.is_newer_than(self.halting.last) {
-            self.halting.last = hello.last_halt;
-        }
+        self.halting.hear_of(hello.last_halt);
         let mut effects = match restarted {
             Some(effects) => effects,
             None if self.halting.is_running() => self.happen(Event::new(EventKind::LinkUp, port.0.into())),
@@ -293,6 +295,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
                 self.predicates.enable(slot, generation).map_err(StepError::Enable)?;
             }
             Command::Remove { slot } => self.predicates.remove(slot),
+            Command::Report => {}
         }
         Ok(effects)
     }

@@ -221,6 +221,53 @@ fn a_peer_that_missed_the_release_is_released_when_its_link_comes_back() {
 }
 
 #[test]
+fn a_node_that_restarts_in_a_halt_does_not_end_it_for_the_others() {
+    let [mut a, mut b] = pair();
+    let _ = halt(&mut a);
+    let _ = hand_marker(&a, &mut b);
+    let mut restarted = Node::<2>::new(A, StampKind::Vector).unwrap();
+    restarted.connect(OUT, Direction::Out, B).unwrap();
+    let retained = Input::Start { known: a.number(), last_halt: a.last_halt() };
+    let _ = restarted.step(retained).unwrap();
+    let effects = restarted.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap() }).unwrap();
+    assert_eq!(effects.releases, PortSet::EMPTY);
+    let owed = b.step(Input::Hello { port: IN, hello: restarted.hello(OUT).unwrap() }).unwrap();
+    assert_eq!(owed.markers, PortSet::EMPTY.with(IN));
+    let marker = b.halt_marker(IN).unwrap();
+    assert_eq!(restarted.step(Input::Marker { port: OUT, marker: &marker }).unwrap().then, Then::Halt);
+}
+
+#[test]
+fn a_halt_that_was_missed_while_a_link_was_down_does_not_make_the_next_one_stale() {
+    let [mut a, mut b] = pair();
+    let _ = (a.step(Input::LinkDown { port: OUT }).unwrap(), a.step(Input::LinkDown { port: IN }).unwrap());
+    let _ = halt(&mut a);
+    let of_a = a.hello(OUT).unwrap();
+    let _ = a.step(Input::Command(Command::Release(HaltId(1)))).unwrap();
+    let _ = b.step(Input::Hello { port: IN, hello: of_a }).unwrap();
+    let _ = a.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap() }).unwrap();
+    assert_eq!((a.last_halt(), b.last_halt()), (HaltId(1), HaltId(1)));
+    let _ = halt(&mut b);
+    assert_eq!(hand_marker(&b, &mut a).then, Then::Halt);
+}
+
+#[test]
+fn what_was_on_its_way_when_a_link_went_down_is_received_when_it_is_up_again() {
+    let [mut a, mut b] = pair();
+    let first = send(&mut a);
+    let _ = deliver(first, &mut b);
+    let on_its_way = send(&mut a);
+    let (of_a, of_b) = (a.hello(OUT).unwrap(), b.hello(IN).unwrap());
+    let _ = (a.step(Input::LinkDown { port: OUT }).unwrap(), b.step(Input::LinkDown { port: IN }).unwrap());
+    let _ = a.step(Input::Hello { port: OUT, hello: of_b }).unwrap();
+    let _ = b.step(Input::Hello { port: IN, hello: of_a }).unwrap();
+    let _ = deliver(on_its_way, &mut b);
+    let after = send(&mut a);
+    let _ = deliver(after, &mut b);
+    assert_eq!((b.clock().get(A), b.count(IN)), (a.number(), Some(3)));
+}
+
+#[test]
 fn a_link_that_goes_down_while_draining_is_not_waited_for() {
     let [mut a, _] = pair();
     let _ = halt(&mut a);

@@ -1,3 +1,4 @@
 //! Simulator, paper tests, transcripts, exhaustive exploration and end-to-end tests of Stillpoint.
 pub mod algorithm_d;
 pub mod faulty;
+pub mod sim;

@@ -1,0 +1,139 @@
+//! Resets, starts, and links that go down and come up.
+use super::system::{Cause, tell};
+use super::{Control, Lane, Member, System, Violation};
+use stillpoint_core::log::LogWriter;
+use stillpoint_core::{Event, EventKind, EventNumber, HaltId, Hello, Input, Phase, PortId, PortSet};
+
+impl<const N: usize, const S: usize> System<N, S> {
+    /// A node is reset. What it was is gone, and so is what was on its channels; `retains`: its memory knows its last
+    /// event and halt. It and its peers say hello to each other, and it will say hello again when it has started: its
+    /// number is known only then.
+    pub fn reset(&mut self, node: usize, retains: bool) -> Result<(), Violation> {
+        tell!(self, "{node}: reset{}", if retains { "" } else { ", and remembers nothing" });
+        let ends = self.members[node].ends.clone();
+        for (edge, _) in &ends {
+            self.channels[*edge].forget();
+        }
+        self.reference.reset(node);
+        let member = &mut self.members[node];
+        if !retains {
+            member.retained = (EventNumber(0), HaltId(0));
+        } else if member.has_started() {
+            member.retained = (member.node.number(), member.node.last_halt());
+        }
+        member.node = Member::<N, S>::fresh_node(&self.setup, node, &ends);
+        member.app = Default::default();
+        member.log.writer = LogWriter::new();
+        member.life += 1;
+        member.awaits = PortSet::first(ends.len());
+        for (edge, _) in ends {
+            Lane::BOTH.into_iter().for_each(|lane| self.say_hello(edge, lane));
+        }
+        self.start_if_ready(node)
+    }
+
+    /// The end of a channel that sends on `lane` introduces itself to the other.
+    fn say_hello(&mut self, edge: usize, lane: Lane) {
+        let name = self.channels[edge].name;
+        let (node, port) = if lane == Lane::Forward { (name.from, name.out) } else { (name.to, name.into) };
+        let member = &self.members[usize::from(node.0)];
+        let life = member.has_started().then_some(member.life);
+        if let Some(hello) = member.node.hello(port) {
+            self.channels[edge].lane(lane).push_back(Control::Hello { hello, life });
+        }
+    }
+
+    /// A peer introduces itself.
+    pub(super) fn greet(
+        &mut self,
+        node: usize,
+        port: PortId,
+        hello: Hello,
+        life: Option<u32>,
+    ) -> Result<(), Violation> {
+        let (running, now) = (self.members[node].runs(), self.now.into());
+        let before = self.members[node].node.number();
+        let effects = self.step(node, Input::Hello { port, hello })?;
+        tell!(
+            self,
+            "{node}: hello on {}",
+            self.channels[self.members[node].ends[usize::from(port.0)].0].label(Lane::Forward)
+        );
+        let member = &mut self.members[node];
+        if let Some(life) = life {
+            member.greeted[usize::from(port.0)] = life;
+        }
+        member.awaits = member.awaits.without(port);
+        // Message counts may start anew, so the log says where they stand.
+        member.log.writer.resynchronise(now);
+        let number = member.node.number();
+        if running && number == before.next() {
+            self.count_link_event(node, EventKind::LinkUp, port);
+        } else if running {
+            self.reference.start(node, number, Event::new(EventKind::Reset, number.epoch().into()));
+        }
+        self.apply(node, &effects, None, Cause::Own)?;
+        self.start_if_ready(node)
+    }
+
+    /// A node that starts anew starts when it has heard from all its peers.
+    pub(super) fn start_if_ready(&mut self, node: usize) -> Result<(), Violation> {
+        let member = &self.members[node];
+        if member.node.phase() == Phase::Starting && member.awaits.is_empty() {
+            self.start_node(node)?;
+        }
+        Ok(())
+    }
+
+    /// A node starts, above all that is known of it, and introduces itself if this is not its first life.
+    pub(super) fn start_node(&mut self, node: usize) -> Result<(), Violation> {
+        let (known, last_halt) = self.members[node].retained;
+        let effects = self.step(node, Input::Start { known, last_halt })?;
+        let number = self.members[node].node.number();
+        if let Some(knower) = self.reference.knower(node, number) {
+            return Err(Violation::StaleStart { node, knower });
+        }
+        if self.members[node].life > 0 {
+            tell!(self, "{node}: start in epoch {}", number.epoch());
+        }
+        self.reference.start(node, number, Event::new(EventKind::Reset, number.epoch().into()));
+        self.apply(node, &effects, None, Cause::Own)?;
+        if self.members[node].life > 0 {
+            for (edge, lane) in self.members[node].ends.clone() {
+                self.say_hello(edge, lane);
+            }
+        }
+        Ok(())
+    }
+
+    /// The link behind a channel goes down: what is on its way stays there.
+    pub fn link_down(&mut self, edge: usize) -> Result<bool, Violation> {
+        if !self.channels[edge].up {
+            return Ok(false);
+        }
+        self.channels[edge].up = false;
+        tell!(self, "link {} goes down", self.channels[edge].label(Lane::Forward));
+        let name = self.channels[edge].name;
+        for (node, port) in [(name.from, name.out), (name.to, name.into)] {
+            let node = usize::from(node.0);
+            let before = self.members[node].node.number();
+            let effects = self.step(node, Input::LinkDown { port })?;
+            if self.members[node].node.number() != before {
+                self.count_link_event(node, EventKind::LinkDown, port);
+            }
+            self.apply(node, &effects, None, Cause::Own)?;
+        }
+        Ok(true)
+    }
+
+    /// The link comes up again, with nothing lost, and both ends introduce themselves.
+    pub fn link_up(&mut self, edge: usize) -> bool {
+        if self.channels[edge].up {
+            return false;
+        }
+        self.channels[edge].up = true;
+        tell!(self, "link {} comes up", self.channels[edge].label(Lane::Forward));
+        Lane::BOTH.into_iter().for_each(|lane| self.say_hello(edge, lane));
+        true
+    }
+}

@@ -1,0 +1,163 @@
+//! One node with what its driver owns: application, log, and the ends of its channels.
+use super::{App, Lane, Setup};
+use stillpoint_core::log::{LogItem, LogReader, LogRing, LogWriter, Record};
+use stillpoint_core::{Command, Direction, Event, Input, Node, NodeId, Phase, PortId, PortSet};
+
+/// How many ports a node has: a channel each way to four others.
+pub const PORTS: usize = 8;
+
+/// What a probe has read of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A record, and the clock that the log gives it, if the log gives it one.
+    Record(Record, Option<Vec<u32>>),
+    /// This many records are missing.
+    Gap(u32),
+}
+
+/// A node's log, from the event to what the probe makes of it.
+#[derive(Debug)]
+pub struct Log<const N: usize, const S: usize> {
+    /// Writes.
+    pub writer: LogWriter<N>,
+    /// Holds what is written and not read.
+    pub ring: LogRing<S>,
+    reader: LogReader,
+    clock: Option<Vec<u32>>,
+    /// What was read.
+    pub read: Vec<Entry>,
+}
+
+impl<const N: usize, const S: usize> Log<N, S> {
+    fn new() -> Self {
+        let (writer, ring, reader) = (LogWriter::new(), LogRing::new(), LogReader::new());
+        Self { writer, ring, reader, clock: None, read: Vec::new() }
+    }
+
+    /// Reads all there is, as a probe does.
+    pub fn drain(&mut self, me: usize) -> Result<(), String> {
+        let mut bytes = vec![0; S];
+        let length = self.ring.peek(&mut bytes);
+        let mut rest = &bytes[..length];
+        while let Some((item, used)) = self.reader.next(rest).map_err(|error| error.to_string())? {
+            match item {
+                LogItem::Gap(dropped) => {
+                    self.clock = None;
+                    self.read.push(Entry::Gap(dropped));
+                }
+                LogItem::Sync(sync) => self.clock = Some(sync.clock().collect()),
+                LogItem::Causes(causes) => {
+                    let mut grown = causes.differences();
+                    for (place, entry) in self.clock.iter_mut().flatten().enumerate() {
+                        if causes.changed >> place & 1 != 0 {
+                            *entry = entry.wrapping_add(grown.next().unwrap_or(0));
+                        }
+                    }
+                }
+                LogItem::Record(record) => {
+                    if let Some(clock) = &mut self.clock {
+                        clock[me] = record.number.0;
+                    }
+                    self.read.push(Entry::Record(record, self.clock.clone()));
+                }
+            }
+            rest = &rest[used..];
+        }
+        self.ring.consume(length);
+        if rest.is_empty() { Ok(()) } else { Err("it ends in the middle of a record".into()) }
+    }
+}
+
+/// A node and its driver.
+#[derive(Debug)]
+pub struct Member<const N: usize, const S: usize> {
+    /// The shipped node.
+    pub node: Node<N, PORTS>,
+    /// What runs on it.
+    pub app: App,
+    /// Its log.
+    pub log: Log<N, S>,
+    /// Per port: the channel and the lane on which this node sends.
+    pub ends: Vec<(usize, Lane)>,
+    /// Which life this is; 0 is the first.
+    pub life: u32,
+    /// Per port: the life of the peer that introduced itself.
+    pub greeted: Vec<u32>,
+    /// Ports on which a node that starts anew has not heard a hello.
+    pub awaits: PortSet,
+    /// What memory that survives a reset knows: the last event, the last halt.
+    pub retained: (stillpoint_core::EventNumber, stillpoint_core::HaltId),
+    /// How many records the application's events should have made.
+    pub recorded: u32,
+}
+
+impl<const N: usize, const S: usize> Member<N, S> {
+    /// The node `me` of a system, connected and not yet started.
+    #[must_use]
+    pub fn new(setup: &Setup, me: usize) -> Self {
+        let mut ends = Vec::new();
+        for (edge, (from, to)) in setup.edges.iter().enumerate() {
+            if *from == me {
+                ends.push((edge, Lane::Forward));
+            }
+            if *to == me {
+                ends.push((edge, Lane::Reverse));
+            }
+        }
+        let greeted = vec![0; ends.len()];
+        let node = Self::fresh_node(setup, me, &ends);
+        let (awaits, retained) = (PortSet::EMPTY, Default::default());
+        let (app, log) = (App::default(), Log::new());
+        Self { node, app, log, ends, life: 0, greeted, awaits, retained, recorded: 0 }
+    }
+
+    /// A node that knows nothing.
+    #[must_use]
+    pub fn fresh_node(setup: &Setup, me: usize, ends: &[(usize, Lane)]) -> Node<N, PORTS> {
+        let mut node = Node::new(NodeId(me as u8), setup.stamps).expect("the node is in the system");
+        for (port, (edge, lane)) in ends.iter().enumerate() {
+            let (from, to) = setup.edges[*edge];
+            let (direction, peer) = if *lane == Lane::Forward { (Direction::Out, to) } else { (Direction::In, from) };
+            node.connect(PortId(port as u8), direction, NodeId(peer as u8)).expect("the port is free");
+        }
+        let _ = node.step(Input::Command(Command::Record(setup.recording(me)))).expect("recording can be set");
+        node
+    }
+
+    /// The port that is this node's end of a channel.
+    #[must_use]
+    pub fn port(&self, edge: usize, lane: Lane) -> PortId {
+        let at = self.ends.iter().position(|end| *end == (edge, lane)).expect("the channel ends here");
+        PortId(at as u8)
+    }
+
+    /// Whether the application runs.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        self.node.phase() == Phase::Running
+    }
+
+    /// Whether the node takes part in a halt.
+    #[must_use]
+    pub fn is_halted(&self) -> bool {
+        matches!(self.node.phase(), Phase::Draining { .. } | Phase::Parked { .. })
+    }
+
+    /// Whether the node has started in this life.
+    #[must_use]
+    pub fn has_started(&self) -> bool {
+        use stillpoint_core::ResumeTo::Starting;
+        !matches!(
+            self.node.phase(),
+            Phase::Starting | Phase::Draining { then: Starting, .. } | Phase::Parked { then: Starting, .. }
+        )
+    }
+
+    /// Writes an event to the log, if the node records it.
+    pub fn write(&mut self, event: &Event, now: u32) {
+        if self.node.recording().records(event) {
+            self.recorded += 1;
+            self.log.writer.push(&self.log.ring, event, now, &self.node.standing());
+        }
+    }
+}

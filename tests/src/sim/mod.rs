@@ -1,0 +1,26 @@
+//! A deterministic simulator: shipped nodes, their drivers, channels with any delay, and an oracle beside them.
+//!
+//! [`System`] is one system; each of its methods is one step of a schedule, so a schedule can come from a test, a
+//! transcript or a list of numbers ([`Plan`]). The drivers do what `Effects` say and nothing else. [`Reference`] runs
+//! Chandy & Lamport's recorder and true vector clocks on the same schedule; the checks compare.
+mod app;
+mod channel;
+mod check;
+mod driver;
+mod life;
+mod logs;
+mod member;
+mod plan;
+mod reference;
+mod setup;
+mod system;
+mod violation;
+
+pub use app::App;
+pub use channel::{Channel, Control, Lane, Message};
+pub use member::{Entry, Log, Member, PORTS};
+pub use plan::{Adversity, Failure, Plan, Seen};
+pub use reference::{Happened, Reference, State};
+pub use setup::{HaltMode, Sabotage, Setup};
+pub use system::System;
+pub use violation::Violation;

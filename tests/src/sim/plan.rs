@@ -1,0 +1,262 @@
+//! Random systems and schedules from plain numbers, so that whoever generates them can also shrink them.
+use super::{HaltMode, Lane, Setup, System, Violation};
+use crate::faulty::Random;
+use std::fmt;
+use stillpoint_core::log::Recording;
+use stillpoint_core::{EventKind, HaltId, KindSet, StampKind};
+
+/// What else may go wrong in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Adversity {
+    /// Links go down and come up again with nothing lost.
+    pub links: bool,
+    /// Nodes are reset, and remember where they stood.
+    pub resets: bool,
+    /// The host releases before everybody has stopped, and drivers lose patience while draining.
+    pub haste: bool,
+}
+
+/// A system, and the schedule that it is put through: each choice is one step.
+///
+/// # Example: the same numbers, the same run
+/// ```
+/// use stillpoint_tests::sim::{Adversity, Plan};
+/// let plan = Plan::random(3, 7, vec![1, 2, 3, 40, 50], Adversity::default());
+/// assert_eq!(plan.run().unwrap(), plan.run().unwrap());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How many nodes, 2 to 5.
+    pub nodes: usize,
+    /// The system.
+    pub setup: Setup,
+    /// Who is asked for the first halt after the schedule.
+    pub first: usize,
+    /// The schedule.
+    pub choices: Vec<u32>,
+    /// What else may happen.
+    pub adversity: Adversity,
+}
+
+/// What was seen in a run in which everything held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Halted states that were checked.
+    pub halts: u32,
+    /// Messages in flight in all of them together.
+    pub in_flight: u32,
+    /// Events on all nodes.
+    pub events: u32,
+    /// Records compared with the truth.
+    pub records: u32,
+    /// Records that found the ring full.
+    pub dropped: u32,
+    /// Messages lost by resets.
+    pub lost: u32,
+}
+
+/// A run that broke a promise, told step by step.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Which promise.
+    pub violation: Violation,
+    /// What happened up to there.
+    pub story: Vec<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.violation)?;
+        self.story.iter().try_for_each(|line| writeln!(f, "    {line}"))
+    }
+}
+
+impl Plan {
+    /// A random connected system: `shape` decides who is connected to whom and how the drivers behave.
+    #[must_use]
+    pub fn random(nodes: usize, shape: u64, choices: Vec<u32>, adversity: Adversity) -> Self {
+        let mut random = Random::new(shape);
+        let mut edges = Vec::new();
+        // Connected in any direction: the control lanes go both ways.
+        for node in 1..nodes {
+            let other = random.below(node as u32) as usize;
+            edges.push(if random.chance(5_000) { (node, other) } else { (other, node) });
+        }
+        for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
+            if from != to && !edges.contains(&(from, to)) && random.chance(4_000) {
+                edges.push((from, to));
+            }
+        }
+        let mode = if random.chance(5_000) { HaltMode::OnArrival } else { HaltMode::InQueueOrder };
+        let stamps = if random.chance(2_000) { StampKind::Event } else { StampKind::Vector };
+        let recordings = (0..nodes).map(|_| random_recording(&mut random, stamps)).collect();
+        let capacity = 1 + random.below(4) as usize;
+        let setup = Setup { capacity, mode, stamps, recordings, ..Setup::new(&edges) };
+        let first = random.below(nodes as u32) as usize;
+        Self { nodes, setup, first, choices, adversity }
+    }
+
+    /// Puts the system through the schedule, then halts, releases, halts again, releases, and checks everything.
+    ///
+    /// # Errors
+    /// The first broken promise, with the story of the run.
+    pub fn run(&self) -> Result<Seen, Failure> {
+        self.run_with_ring::<8192>()
+    }
+
+    /// The same with log rings of `S` bytes.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with_ring<const S: usize>(&self) -> Result<Seen, Failure> {
+        match self.nodes {
+            2 => self.run_sized::<2, S>(),
+            3 => self.run_sized::<3, S>(),
+            4 => self.run_sized::<4, S>(),
+            _ => self.run_sized::<5, S>(),
+        }
+    }
+
+    fn run_sized<const N: usize, const S: usize>(&self) -> Result<Seen, Failure> {
+        let mut quiet = System::<N, S>::new(self.setup.clone());
+        self.drive(&mut quiet).map_err(|_| {
+            // Once more, and this time tell.
+            let mut told = System::<N, S>::new(self.setup.clone());
+            told.story = Some(Vec::new());
+            let violation = self.drive(&mut told).expect_err("a schedule fails the same way every time");
+            Failure { violation, story: told.story.unwrap_or_default() }
+        })
+    }
+
+    fn drive<const N: usize, const S: usize>(&self, system: &mut System<N, S>) -> Result<Seen, Violation> {
+        let mut seen = Seen::default();
+        system.start()?;
+        for choice in &self.choices {
+            self.choose(system, *choice)?;
+        }
+        self.calm(system)?;
+        let first = self.first % N;
+        for at in [first, (first + 1) % N] {
+            // The second halt comes straight after the first is released.
+            let parked = system.halt_of_all();
+            if parked.is_err() {
+                system.check_running()?;
+                system.halt(at)?;
+                system.settle()?;
+            }
+            let certificate = system.check_halted()?;
+            seen.halts += 1;
+            seen.in_flight += certificate.in_flight;
+            system.release((at + 1) % N, certificate.halt)?;
+            if at == first {
+                let _started = system.halt((at + 1) % N)?;
+            }
+            system.settle()?;
+        }
+        self.wake(system)?;
+        system.check_running()?;
+        system.check_last_halt()?;
+        system.check_nothing_lost()?;
+        self.account(system, &mut seen)?;
+        Ok(seen)
+    }
+
+    /// One step.
+    fn choose<const N: usize, const S: usize>(&self, system: &mut System<N, S>, choice: u32) -> Result<(), Violation> {
+        let pick = (choice >> 6) as usize;
+        let (node, edge) = (pick % N, pick % system.channels.len());
+        let last = system.members[node].node.last_halt();
+        match choice % 64 {
+            0..=15 => drop(system.send(edge, None)?),
+            16..=29 => drop(system.receive(edge)?),
+            30..=45 => drop(system.deliver(edge, Lane::BOTH[pick / system.channels.len() % 2])?),
+            46..=52 => drop(system.local(node, (pick / N % 200) as u16)?),
+            53 => drop(system.watch(node, 0, pick as i32)?),
+            54 => drop(system.halt(node)?),
+            55 if self.adversity.haste || system.halt_of_all().is_ok() => drop(system.release(node, last)?),
+            56 if self.adversity.haste => drop(system.drain_limit(node)?),
+            57 => drop(system.fault(node)?),
+            58 => system.read_log(node)?,
+            59 => drop(system.suspend(node, pick / N % 2 == 0)?),
+            60..=61 if self.adversity.links => {
+                if !system.link_down(edge)? {
+                    system.link_up(edge);
+                }
+            }
+            62 if self.adversity.resets => system.reset(node, true)?,
+            // A release of a halt that is long over must change nothing.
+            63 => {
+                let stale = HaltId(last.0.wrapping_sub(1));
+                if system.released.contains(&stale) {
+                    system.release(node, stale)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Lets everything come to rest: either all run or all are parked in one halt.
+    fn calm<const N: usize, const S: usize>(&self, system: &mut System<N, S>) -> Result<(), Violation> {
+        for edge in 0..system.channels.len() {
+            system.link_up(edge);
+        }
+        system.settle()?;
+        let disturbed = self.adversity.links || self.adversity.resets;
+        for _ in 0..3 {
+            let halted = (0..N).filter(|node| system.members[*node].is_halted()).count();
+            if halted == 0 || halted == N {
+                break;
+            }
+            if !disturbed {
+                // Half of the system halted with nothing on its way: somebody did not stop, or did not go on.
+                return system.halt_of_all().map(drop);
+            }
+            // A release was lost with a reset, or a halt while a link was down: the host sees it, and repeats itself.
+            for node in 0..N {
+                let last = system.members[node].node.last_halt();
+                system.release(node, last)?;
+            }
+            system.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Whoever was stopped alone goes on.
+    fn wake<const N: usize, const S: usize>(&self, system: &mut System<N, S>) -> Result<(), Violation> {
+        for node in 0..N {
+            system.suspend(node, false)?;
+        }
+        system.settle()
+    }
+
+    fn account<const N: usize, const S: usize>(
+        &self,
+        system: &mut System<N, S>,
+        seen: &mut Seen,
+    ) -> Result<(), Violation> {
+        seen.events = system.reference.history.iter().map(|events| events.len() as u32).sum();
+        seen.lost = system.channels.iter().map(|channel| channel.lost).sum();
+        for node in 0..N {
+            system.read_log(node)?;
+            seen.records += system.check_log(node)?;
+            seen.dropped += system.members[node].log.ring.dropped();
+        }
+        if !self.adversity.resets && seen.dropped == 0 {
+            system.check_order_from_logs()?;
+        }
+        Ok(())
+    }
+}
+
+fn random_recording(random: &mut Random, stamps: StampKind) -> Recording {
+    // Event stamps are sound only where every node records every send and receive.
+    match random.below(6) {
+        _ if stamps == StampKind::Event => Recording::FULL,
+        0 => Recording::restricted(KindSet::EMPTY.with(EventKind::Local), random.next() as u32),
+        1 => Recording::restricted(KindSet::EMPTY.with(EventKind::Receive).with(EventKind::Watch), 0),
+        2 => Recording::FULL.with_causes(),
+        3 => Recording::OFF,
+        _ => Recording::FULL,
+    }
+}

@@ -255,15 +255,39 @@ fn a_peer_that_restarts_with_a_number_it_used_before_takes_another() {
 }
 
 #[test]
-fn a_frame_of_an_earlier_incarnation_is_refused() {
+fn a_frame_from_or_to_an_earlier_incarnation_is_refused() {
     let (mut a, mut b) = up();
-    a.send(Lane::Data, &[1]).unwrap();
-    let mut old = [0; WIRE];
-    let length = a.poll_transmit(0, &mut old).unwrap().unwrap();
+    let mut frames = [[0; WIRE]; 2];
+    for (end, frame) in [&mut a, &mut b].into_iter().zip(&mut frames) {
+        end.send(Lane::Data, &[1]).unwrap();
+        assert!(end.poll_transmit(0, frame).unwrap().is_some());
+    }
     let mut a = End::new(CONFIG, 2);
     settle(&mut a, &mut b, 0);
-    assert_eq!(hear(&mut b, &old[..length], 0), None);
-    assert_eq!((next(&mut b, Lane::Data), b.counters().stale), (None, 1));
+    for (end, frame) in [&mut b, &mut a].into_iter().zip(&frames) {
+        let end_of_frame = frame.iter().position(|&byte| byte == 0).unwrap();
+        assert_eq!(hear(end, &frame[..=end_of_frame], 0), None);
+        assert_eq!((next(end, Lane::Data), end.counters().stale), (None, 1));
+    }
+}
+
+#[test]
+fn room_once_promised_is_not_taken_back_by_an_older_frame() {
+    let (mut a, mut b) = up();
+    a.send(Lane::Data, &[1]).unwrap();
+    carry(&mut a, &mut b, 0);
+    let mut old = [0; WIRE];
+    let length = b.poll_transmit(0, &mut old).unwrap().unwrap();
+    b.take(Lane::Data);
+    b.set_stopped(true);
+    settle(&mut a, &mut b, 0); // any frame tells of the room; stopping makes one
+    assert_eq!(hear(&mut a, &old[..length], 0), None);
+    for item in [2, 3] {
+        a.send(Lane::Data, &[item]).unwrap();
+    }
+    // Both leave at once: the old frame knew of room for one only.
+    carry(&mut a, &mut b, 0);
+    assert_eq!((next(&mut b, Lane::Data), next(&mut b, Lane::Data)), (Some(2), Some(3)));
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Faulty {
 
     fn delay(&self, thread: ThreadId, now: u64) -> u64 {
         let account = self.accounts[usize::from(thread.0)];
-        account.delay.ticks + account.growing_since.map_or(0, |since| now - since)
+        account.delay.ticks + account.growing_since.map_or(0, |since| now.saturating_sub(since))
     }
 
     fn others(&self, thread: ThreadId, server: NodeId) -> impl Iterator<Item = ThreadId> {

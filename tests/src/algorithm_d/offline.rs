@@ -18,9 +18,19 @@ pub struct Delayed<'a> {
     suspended: Vec<Vec<u64>>,
 }
 
+/// More rounds than any of our programs takes that ends: a front steps back at most once for each delay passed on.
+const ROUNDS: usize = 20_000;
+
+/// The algorithm was still handing out delays after so many rounds that it never ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeverEnds {
+    /// The longest delay of a thread by then.
+    pub longest: u64,
+}
+
 /// Computes from an execution with its stops the delayed execution.
-#[must_use]
-pub fn algorithm_d(program: &Program, step_3a: Step3a) -> Delayed<'_> {
+pub fn algorithm_d(program: &Program, step_3a: Step3a) -> Result<Delayed<'_>, NeverEnds> {
+    let mut rounds = 0;
     let suspended = program.threads.iter().map(|row| row.iter().map(|fragment| fragment.stop).collect()).collect();
     let mut delayed = Delayed { program, suspended };
     let mut front = vec![0; program.threads.len()];
@@ -34,6 +44,11 @@ pub fn algorithm_d(program: &Program, step_3a: Step3a) -> Delayed<'_> {
         })
         .min()
     {
+        rounds += 1;
+        if rounds > ROUNDS {
+            let longest = delayed.suspended.iter().map(|row| row.iter().sum()).max().unwrap_or(0);
+            return Err(NeverEnds { longest });
+        }
         let place = Place { thread: i, fragment: front[i] };
         // Step 2.
         let delay = delayed.delay_before(Place { fragment: front[i] + 1, ..place });
@@ -74,7 +89,7 @@ pub fn algorithm_d(program: &Program, step_3a: Step3a) -> Delayed<'_> {
         // Step 4.
         front[i] += 1;
     }
-    delayed
+    Ok(delayed)
 }
 
 impl Delayed<'_> {

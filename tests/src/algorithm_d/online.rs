@@ -52,8 +52,15 @@ impl Door for Central<THREADS, NODES> {
 pub struct Layout {
     /// Every node guards its own door; otherwise one central debugger guards all of them.
     pub door_per_node: bool,
-    /// Ticks until another node hears a notice; a node hears itself at once.
+    /// The most ticks until another node hears a notice; a node hears itself at once. The time depends on the two
+    /// nodes, so notices between them stay in order, and a thread or a notice by another way can overtake one.
     pub latency: u64,
+}
+
+impl Layout {
+    fn latency_between(self, from: NodeId, to: NodeId) -> u64 {
+        if self.latency == 0 { 0 } else { 1 + (u64::from(from.0) * 3 + u64::from(to.0) * 5) % self.latency }
+    }
 }
 
 /// What a simulated run showed.
@@ -61,6 +68,8 @@ pub struct Layout {
 pub struct Run {
     /// Every call and return, in the order they were let in.
     pub entries: Vec<Entry>,
+    /// How many of them had to wait.
+    pub held: usize,
     /// How many notices were sent from node to node.
     pub notices: usize,
 }
@@ -101,7 +110,7 @@ pub fn simulate_with(
         threads: Vec::new(),
         post: BTreeMap::new(),
         now: 0,
-        run: Run { entries: Vec::new(), notices: 0 },
+        run: Run { entries: Vec::new(), held: 0, notices: 0 },
     };
     system.start();
     while system.tick() {}
@@ -170,6 +179,7 @@ impl System<'_> {
         for door in 0..self.doors.len() {
             if self.doors[door].next_alarm().is_some_and(|at| at <= self.now) {
                 let effects = self.doors[door].recheck(self.now);
+                assert!(!effects.is_empty(), "an alarm that was due at {} lets somebody in", self.now);
                 self.perform(door, effects);
                 self.deliver_what_is_due();
             }
@@ -231,6 +241,7 @@ impl System<'_> {
         let door = self.door_of(NodeId(next.node));
         let effects = self.doors[door].ask(ask, self.now);
         self.perform(door, effects);
+        self.run.held += usize::from(self.threads[i].doing == Doing::AtDoor);
     }
 
     fn perform(&mut self, door: usize, effects: Vec<Effect>) {
@@ -259,7 +270,8 @@ impl System<'_> {
             }
             for node in others {
                 self.run.notices += 1;
-                self.post.insert((self.now + self.layout.latency, self.run.notices), (node, notice));
+                let at = self.now + self.layout.latency_between(from, node);
+                self.post.insert((at, self.run.notices), (node, notice));
             }
         }
     }

@@ -64,7 +64,7 @@ impl Carry {
     /// What it says, in ascending order of slots.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Reached> {
-        self.slots.iter().filter_map(|slot| Reached::from_bytes(self.entries[slot.index()]).ok())
+        self.slots.iter().map(|slot| Reached::from_own_bytes(self.entries[slot.index()]))
     }
 
     /// Writes the wire form to the start of `out` and says how long it is.
@@ -78,8 +78,8 @@ impl Carry {
             return Err(CarryEncodeError::NoSpace { needed });
         };
         *count = self.slots.len() as u8;
-        for (slot, place) in self.slots.iter().zip(entries.chunks_exact_mut(2)) {
-            place.copy_from_slice(&self.entries[slot.index()]);
+        for (slot, place) in self.slots.iter().zip(entries.as_chunks_mut().0) {
+            *place = self.entries[slot.index()];
         }
         Ok(needed)
     }
@@ -98,9 +98,8 @@ impl Carry {
         let entries = rest.get(..needed - 1).ok_or(CarryDecodeError::Truncated { needed })?;
         let mut carry = Self::EMPTY;
         let mut last: Option<SlotId> = None;
-        for entry in entries.chunks_exact(2) {
-            let &[first, generation] = entry else { continue };
-            let reached = Reached::from_bytes([first, generation]).map_err(CarryDecodeError::Entry)?;
+        for &entry in entries.as_chunks().0 {
+            let reached = Reached::from_bytes(entry).map_err(CarryDecodeError::Entry)?;
             if last >= Some(reached.slot()) {
                 return Err(CarryDecodeError::OutOfOrder(reached.slot()));
             }

@@ -231,6 +231,12 @@ impl Reached {
         }
         Self::new(SlotId(first & 3), Generation(generation), first >> 2)
     }
+
+    /// Reads the wire form of what was a `Reached` before.
+    #[inline]
+    pub(super) const fn from_own_bytes([first, generation]: [u8; 2]) -> Self {
+        Self { slot: SlotId(first & 3), generation: Generation(generation), stage: first >> 2 }
+    }
 }
 
 /// Why something is not a [`Reached`].

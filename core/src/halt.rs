@@ -269,6 +269,10 @@ impl<const N: usize> Halting<N> {
     pub(crate) fn hear_of(&mut self, id: HaltId) {
         if id.is_newer_than(self.heard) {
             self.heard = id;
+            if !self.is_halted() {
+                // Whatever it took part in is over; to be joined still, `id` has to be newer, and in reach of the order.
+                self.last = HaltId(id.0.wrapping_sub(1));
+            }
         }
     }
 
@@ -550,6 +554,14 @@ mod tests {
         let mut halting = running();
         halting.hear_of(HaltId(4));
         assert_eq!(halting.on_marker(ME, P0, &marker(4), LINKS, NONE), Reaction::Halt);
+    }
+
+    #[test]
+    fn a_halt_is_joined_though_the_last_one_taken_part_in_is_half_a_circle_behind() {
+        let mut halting = running();
+        halting.hear_of(HaltId(0x7FFF));
+        halting.hear_of(HaltId(0xFFFE));
+        assert_eq!(halting.on_marker(ME, P0, &marker(0xFFFF), LINKS, NONE), Reaction::Halt);
     }
 
     /// Miller & Choi 2.2.4: each process appends its name to the marker.

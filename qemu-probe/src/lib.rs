@@ -1,6 +1,28 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
-#![allow(dead_code, reason = "the debugger's end of the control sockets is used by the probe only")]
+#![cfg_attr(
+    not(feature = "probe"),
+    allow(dead_code, reason = "the debugger's end of the sockets is used by the probe only")
+)]
 
 pub mod machine;
 pub use machine::{Exit, Link, LinkEnd, Machine, MachineError, MachineKind, Serial, SharedRam};
+
+#[cfg(feature = "probe")]
+mod board;
+#[cfg(feature = "probe")]
+mod gdb;
+#[cfg(feature = "probe")]
+mod group;
+#[cfg(feature = "probe")]
+mod probe;
+#[cfg(feature = "probe")]
+mod target;
+
+#[cfg(feature = "probe")]
+pub use {
+    board::{BoardError, CoreView},
+    group::GroupHandle,
+    probe::QemuProbe,
+    target::{chip_description, registry},
+};

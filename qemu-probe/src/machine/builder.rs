@@ -1,7 +1,8 @@
 use super::detached::RunDir;
+use super::ports::DebugPorts;
 use super::process::{self, InheritedFds, Process};
 use super::qmp::Qmp;
-use super::running::{Console, DebugPorts, Machine};
+use super::running::{Console, Machine};
 use super::{LinkEnd, MachineError, MachineKind, Serial, SharedRam, elf};
 use std::ffi::OsString;
 use std::fs::File;

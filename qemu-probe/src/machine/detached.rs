@@ -102,6 +102,11 @@ impl RunDir {
         self.file("qmp.sock")
     }
 
+    /// How the last debugger left the cores.
+    pub(crate) fn debug_state(&self) -> PathBuf {
+        self.file("debug.json")
+    }
+
     pub(crate) fn ram(&self) -> PathBuf {
         self.file("ram")
     }

@@ -7,6 +7,7 @@ mod detached;
 mod elf;
 mod error;
 mod kind;
+mod ports;
 mod process;
 mod qmp;
 mod running;
@@ -19,3 +20,10 @@ pub use kind::{MachineKind, Region};
 pub use running::{Exit, Machine};
 pub use serial::{Link, LinkEnd, Serial};
 pub use shared_ram::{OutsideSharedRam, SharedRam};
+
+#[cfg(feature = "probe")]
+pub(crate) use {
+    ports::{Attachment, DebugState},
+    qmp::Qmp,
+    running::last_words,
+};

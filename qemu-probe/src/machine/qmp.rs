@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// How long QEMU may take to answer. Its main loop serves this socket, so an answer normally takes microseconds.
-pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+pub(crate) const ANSWER_LIMIT: Duration = Duration::from_millis(1500);
 
 /// A client of the control socket.
 #[derive(Debug)]

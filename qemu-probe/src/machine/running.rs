@@ -1,4 +1,5 @@
 use super::detached::RunDir;
+use super::ports::DebugPorts;
 use super::process::Process;
 use super::qmp::Qmp;
 use super::{MachineBuilder, MachineError, MachineKind, SharedRam};
@@ -9,7 +10,6 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long QEMU may take to end in an orderly way (so that plugins can report) before it is killed.
@@ -128,6 +128,23 @@ impl Machine {
         self.process.kill().map_err(MachineError::io("killing QEMU"))
     }
 
+    /// Everything a debugger needs, for one debugger at a time.
+    #[cfg(feature = "probe")]
+    pub(crate) fn attachment(&self) -> Result<super::Attachment, MachineError> {
+        let stderr = self.console.stderr.try_clone().ok();
+        self.ports.take(self.kind.cores(), self.run_dir.as_ref(), stderr)
+    }
+
+    #[cfg(feature = "probe")]
+    pub(crate) fn run_dir(&self) -> Option<&RunDir> {
+        self.run_dir.as_ref()
+    }
+
+    #[cfg(feature = "probe")]
+    pub(crate) fn ports(&self) -> DebugPorts {
+        self.ports.clone()
+    }
+
     pub(crate) fn end(&mut self) -> Result<(), MachineError> {
         self.process.end(END_PATIENCE).map_err(MachineError::io("ending QEMU"))?;
         if let Some(run_dir) = &self.run_dir {
@@ -217,6 +234,13 @@ impl Console {
     }
 }
 
+/// The last lines of what QEMU wrote to its standard error.
+pub(crate) fn last_words(stderr: &File) -> String {
+    let said = read_all(stderr);
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(20)..].join("\n")
+}
+
 fn read_all(file: &File) -> String {
     let len = file.metadata().map(|meta| meta.len()).unwrap_or(0);
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
@@ -224,35 +248,5 @@ fn read_all(file: &File) -> String {
     match file.read_exact_at(&mut bytes, 0) {
         Ok(()) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(_) => String::new(),
-    }
-}
-
-/// The sockets a debugger needs: at most one debugger has them at a time.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DebugPorts(Arc<Mutex<Slot>>);
-
-#[derive(Debug, Default)]
-enum Slot {
-    /// The machine has no debug port.
-    #[default]
-    None,
-    /// Sockets inherited by QEMU, waiting for a debugger.
-    Here(UnixStream, Qmp),
-    /// A debugger in this process has them.
-    Taken,
-    /// Sockets to connect to in the run directory.
-    InDir,
-}
-
-impl DebugPorts {
-    pub(crate) fn here(gdb: Option<UnixStream>, qmp: Qmp) -> Self {
-        Self(Arc::new(Mutex::new(match gdb {
-            Some(gdb) => Slot::Here(gdb, qmp),
-            None => Slot::None,
-        })))
-    }
-
-    pub(crate) fn in_dir(gdb: bool) -> Self {
-        Self(Arc::new(Mutex::new(if gdb { Slot::InDir } else { Slot::None })))
     }
 }

@@ -1,6 +1,9 @@
 //! Builds the test firmware, once per test program and machine.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+#[cfg(feature = "probe")]
+pub mod bench;
+
 use qemu_probe::MachineKind;
 use std::path::PathBuf;
 use std::process::Command;

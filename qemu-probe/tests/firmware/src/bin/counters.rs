@@ -25,6 +25,7 @@ static COMMAND: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 static INITIALISED: AtomicU32 = AtomicU32::new(0x1234_5678);
 /// Only to be written by the host.
 #[unsafe(no_mangle)]
+#[used]
 static SCRATCH: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
 
 /// In the RAM that the host shares.

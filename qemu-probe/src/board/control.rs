@@ -1,0 +1,159 @@
+//! Stopping and resuming.
+//!
+//! QEMU stops and resumes the whole machine; a core that shall stay halted is simply left out when the machine is resumed.
+//! For each resume there is exactly one stop reply: a breakpoint and our interrupt at the same moment give one, because the
+//! stub ignores an interrupt when the machine has stopped already.
+
+use super::debug_block::{DFSR_BKPT, DFSR_HALTED, DFSR_VCATCH};
+use super::{Board, BoardError};
+use crate::gdb::GdbError;
+use crate::gdb::packet::{StopReply, unhex};
+
+const SIGINT: u8 = 2;
+const SIGQUIT: u8 = 3;
+const SIGTRAP: u8 = 5;
+
+pub(super) const PC: u32 = 15;
+pub(super) const XPSR: u32 = 25;
+
+impl Board {
+    /// Stops the machine; no core executes anything until [`Board::resume`].
+    pub(super) fn stop_vm(&mut self) -> Result<(), BoardError> {
+        if self.vm_running {
+            self.gdb.interrupt()?;
+            let reply = self.gdb.receive()?;
+            self.on_stop(&reply)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a stop that happened by itself, and lets the other cores go on.
+    pub(super) fn serve_stop(&mut self) -> Result<bool, BoardError> {
+        match self.gdb.try_receive()? {
+            Some(reply) if self.vm_running => self.on_stop(&reply).map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    fn on_stop(&mut self, reply: &[u8]) -> Result<(), BoardError> {
+        let stop = StopReply::parse(reply).ok_or_else(|| GdbError::Refused {
+            packet: "vCont".into(),
+            reply: String::from_utf8_lossy(reply).into_owned(),
+        })?;
+        self.vm_running = false;
+        self.selected = None;
+        match (stop.signal, stop.core) {
+            (SIGTRAP, Some(core)) if core < self.cores.len() => self.on_trap(core),
+            (SIGQUIT, _) => self.after_reset_by_firmware(),
+            // An interrupt asked for by us, or a stop whose cause is gone already.
+            (SIGINT, _) | (_, _) => Ok(()),
+        }
+    }
+
+    /// A core came to an address QEMU has a breakpoint at. Is it a breakpoint of this core?
+    fn on_trap(&mut self, core: usize) -> Result<(), BoardError> {
+        let pc = self.core_register(core, PC)?;
+        if self.cores[core].breakpoints().any(|address| address == pc) {
+            self.cores[core].halt(DFSR_BKPT);
+        } else if self.is_caught(core, pc)? {
+            self.cores[core].halt(DFSR_VCATCH);
+        } else if self.inserted.contains(&pc) {
+            // It is for another core: carry this one over it, alone.
+            self.step_over(core, true)?;
+        }
+        Ok(())
+    }
+
+    /// Lets exactly the cores run that are not halted.
+    pub(super) fn resume(&mut self) -> Result<(), BoardError> {
+        if self.vm_running || self.cores.iter().all(|core| core.is_halted()) {
+            return Ok(());
+        }
+        self.insert_breakpoints()?;
+        let mut packet = String::from("vCont");
+        for (index, _) in self.cores.iter().enumerate().filter(|(_, core)| !core.is_halted()) {
+            packet.push_str(&format!(";c:{}", thread(index)));
+        }
+        self.gdb.send(packet.as_bytes())?;
+        self.vm_running = true;
+        Ok(())
+    }
+
+    /// Whether a core executes instructions: not if it sleeps in WFI or is held in reset.
+    pub(super) fn is_awake(&mut self, core: usize) -> Result<bool, BoardError> {
+        let info = self.gdb.ask(&format!("qThreadExtraInfo,{}", thread(core)))?;
+        let text = unhex(&info).unwrap_or_default();
+        Ok(!String::from_utf8_lossy(&text).contains("[halted"))
+    }
+
+    /// Executes one instruction on one core while all others stand still. A core that sleeps or is held does not move, as
+    /// QEMU would wait for it for ever. Breakpoints do not stop a step.
+    pub(super) fn step_over(&mut self, core: usize, mask_interrupts: bool) -> Result<bool, BoardError> {
+        if !self.is_awake(core)? {
+            return Ok(false);
+        }
+        if !mask_interrupts {
+            self.gdb.order("Qqemu.sstep=1")?;
+        }
+        self.gdb.send(format!("vCont;s:{}", thread(core)).as_bytes())?;
+        let reply = self.gdb.receive()?;
+        self.selected = None;
+        if !mask_interrupts {
+            self.gdb.order("Qqemu.sstep=7")?;
+        }
+        // The instruction may have been the one that resets the machine.
+        if StopReply::parse(&reply).is_some_and(|stop| stop.signal == SIGQUIT) {
+            self.after_reset_by_firmware()?;
+        }
+        Ok(true)
+    }
+
+    /// Halts one core; the others do not notice.
+    pub(super) fn halt_core(&mut self, core: usize) -> Result<(), BoardError> {
+        self.stop_vm()?;
+        // It may have come to a breakpoint in the meantime: that is then the true reason.
+        if !self.cores[core].is_halted() {
+            self.cores[core].halt(DFSR_HALTED);
+        }
+        Ok(())
+    }
+
+    /// Halts all cores with one stop of the machine, so that none executes anything after another has stopped.
+    pub(crate) fn halt_all(&mut self) -> Result<(), BoardError> {
+        self.operate("halt all cores", |board| {
+            board.stop_vm()?;
+            for core in board.cores.iter_mut().filter(|core| !core.is_halted()) {
+                core.halt(DFSR_HALTED);
+            }
+            Ok(())
+        })
+    }
+
+    /// Lets all cores run with one resume of the machine.
+    pub(crate) fn resume_all(&mut self) -> Result<(), BoardError> {
+        self.operate("resume all cores", |board| {
+            board.stop_vm()?;
+            for core in 0..board.cores.len() {
+                if board.cores[core].is_halted() {
+                    // Or it would stop where it stands.
+                    let pc = board.core_register(core, PC)?;
+                    if board.cores[core].breakpoints().any(|address| address == pc) {
+                        board.step_over(core, true)?;
+                    }
+                    board.cores[core].run();
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps halted cores halted when the debugger leaves.
+    pub(crate) fn hold(&mut self) {
+        self.cores.iter_mut().for_each(|core| core.hold());
+    }
+}
+
+/// A core as the stub names it: each core is a process of its own with one thread.
+pub(super) fn thread(core: usize) -> String {
+    format!("p{:x}.{:x}", core + 1, core + 1)
+}

@@ -1,0 +1,138 @@
+//! The debug sockets of a machine: one debugger has them at a time.
+
+use super::MachineError;
+use super::detached::RunDir;
+use super::qmp::Qmp;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How long a socket that serves another debugger is waited for.
+const TAKEN_LIMIT: Duration = Duration::from_millis(1500);
+
+/// How a debugger leaves a machine, for the next one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DebugState {
+    pub(crate) vm_running: bool,
+    pub(crate) halted: Vec<bool>,
+}
+
+/// What a debugger gets.
+#[derive(Debug)]
+pub(crate) struct Attachment {
+    pub(crate) gdb: UnixStream,
+    pub(crate) qmp: Qmp,
+    pub(crate) found: DebugState,
+    pub(crate) stderr: Option<File>,
+}
+
+/// The sockets, or where to find them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DebugPorts(Arc<Mutex<Slot>>);
+
+#[derive(Debug, Default)]
+enum Slot {
+    /// The machine has no debug port.
+    #[default]
+    None,
+    /// Sockets inherited by QEMU, waiting for a debugger, and how the last one left.
+    Here(UnixStream, Qmp, Option<DebugState>),
+    /// A debugger in this process has them.
+    Taken,
+    /// Sockets to connect to in the run directory.
+    InDir,
+}
+
+impl DebugPorts {
+    pub(crate) fn here(gdb: Option<UnixStream>, qmp: Qmp) -> Self {
+        Self::new(match gdb {
+            Some(gdb) => Slot::Here(gdb, qmp, None),
+            None => Slot::None,
+        })
+    }
+
+    pub(crate) fn in_dir(gdb: bool) -> Self {
+        Self::new(if gdb { Slot::InDir } else { Slot::None })
+    }
+
+    fn new(slot: Slot) -> Self {
+        Self(Arc::new(Mutex::new(slot)))
+    }
+
+    pub(crate) fn take(
+        &self,
+        cores: usize,
+        run_dir: Option<&RunDir>,
+        stderr: Option<File>,
+    ) -> Result<Attachment, MachineError> {
+        let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let (gdb, qmp, found) = match std::mem::replace(&mut *slot, Slot::Taken) {
+            Slot::None => {
+                *slot = Slot::None;
+                return Err(MachineError::NoDebugPort);
+            }
+            Slot::Taken => return Err(MachineError::DebuggerAttached),
+            Slot::Here(gdb, mut qmp, left) => {
+                let found = match left {
+                    Some(left) => left,
+                    None => found_state(&mut qmp, cores)?,
+                };
+                (gdb, qmp, found)
+            }
+            Slot::InDir => match run_dir.map(|run_dir| connect(run_dir, cores)) {
+                Some(Ok(connected)) => connected,
+                failed => {
+                    *slot = Slot::InDir;
+                    return Err(failed.and_then(Result::err).unwrap_or(MachineError::NoDebugPort));
+                }
+            },
+        };
+        Ok(Attachment { gdb, qmp, found, stderr })
+    }
+
+    /// Takes the sockets back from a debugger that leaves; `None` if it lost them.
+    pub(crate) fn give_back(&self, run_dir: Option<&RunDir>, returned: Option<(UnixStream, Qmp, DebugState)>) {
+        let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *slot = match (run_dir, returned) {
+            (Some(run_dir), returned) => {
+                if let Some((_, _, state)) = returned {
+                    let _ = std::fs::write(run_dir.debug_state(), json!(state).to_string());
+                }
+                Slot::InDir
+            }
+            (None, Some((gdb, qmp, state))) => Slot::Here(gdb, qmp, Some(state)),
+            // QEMU is gone; the next debugger is told that there is nothing to debug.
+            (None, None) => Slot::None,
+        };
+    }
+}
+
+/// How a machine stands that no debugger of ours has touched.
+fn found_state(qmp: &mut Qmp, cores: usize) -> Result<DebugState, MachineError> {
+    let status = qmp.execute("query-status", json!({}))?;
+    let vm_running = status["running"].as_bool().unwrap_or(true);
+    Ok(DebugState { vm_running, halted: vec![!vm_running; cores] })
+}
+
+fn connect(run_dir: &RunDir, cores: usize) -> Result<(UnixStream, Qmp, DebugState), MachineError> {
+    let socket =
+        UnixStream::connect(run_dir.qmp_socket()).map_err(MachineError::io("connecting to the control socket"))?;
+    let mut qmp = Qmp::open(socket, TAKEN_LIMIT).map_err(|error| match error {
+        MachineError::Silent { .. } => MachineError::DebuggerAttached,
+        other => other,
+    })?;
+    let found = found_state(&mut qmp, cores)?;
+    // What the last debugger noted counts only if nobody has stopped or started the machine since.
+    let noted = std::fs::read(run_dir.debug_state()).ok();
+    let _ = std::fs::remove_file(run_dir.debug_state());
+    let noted = noted.and_then(|text| serde_json::from_slice::<DebugState>(&text).ok());
+    let mut found =
+        noted.filter(|noted| noted.vm_running == found.vm_running && noted.halted.len() == cores).unwrap_or(found);
+    // Connecting stops the machine, whatever it did before.
+    let gdb = UnixStream::connect(run_dir.gdb_socket()).map_err(MachineError::io("connecting to the debug socket"))?;
+    found.vm_running = false;
+    Ok((gdb, qmp, found))
+}

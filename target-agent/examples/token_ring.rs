@@ -1,4 +1,4 @@
-//! Two cores pass a token round.
+//! Four nodes on two boards pass a token: A.0 -> A.1 -> B.0 -> B.1 -> A.0.
 #![no_std]
 #![no_main]
 
@@ -8,22 +8,34 @@ use static_cell::StaticCell;
 use stillpoint_agent::agent::Agent;
 use stillpoint_agent::channel::Channel;
 use stillpoint_agent::executor::Executor;
-use stillpoint_agent::platform::{self, Chip, CoreId, Platform};
+use stillpoint_agent::platform::uart::{UartRx, UartTx};
+use stillpoint_agent::platform::{self, Chip, CoreId, Platform, uart};
 use stillpoint_agent::port::{Inbox, Outbox};
+use stillpoint_agent::serial::{Line, Serial};
 use stillpoint_agent::{name, trace};
+use stillpoint_core::link::Config;
 use stillpoint_core::{NodeId, StampKind};
 
-stillpoint_agent::system!(AGENTS: nodes = 2, ports = 6, log = 65536);
+const LOG: usize = 65536;
+stillpoint_agent::system!(AGENTS: nodes = 4, ports = 6, log = LOG);
+type Here = Agent<Chip, 4, 6, LOG>;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Token {
     lap: u32,
 }
 
-static THERE: Channel<Token> = Channel::new();
-static BACK: Channel<Token> = Channel::new();
+/// From core 0 to core 1 of this board, and back. The way back is not used: a token goes on to the other board.
+static ACROSS: Channel<Token> = Channel::new();
+static TO_BOARD: Channel<Token> = Channel::new();
+static FROM_BOARD: Channel<Token> = Channel::new();
+static UNUSED_OUT: Channel<Token> = Channel::new();
+static LINK: Serial<Chip, UartRx, UartTx> = Serial::new();
 
-type Here = Agent<Chip, 2, 6, 65536>;
+#[embassy_executor::task]
+async fn pump(agent: Here) {
+    agent.pump(&LINK).await;
+}
 
 #[embassy_executor::task(pool_size = 2)]
 async fn pass(agent: Here, mut inbox: Inbox<Chip, Token>, mut outbox: Outbox<Chip, Token>, first: bool) {
@@ -40,9 +52,6 @@ async fn pass(agent: Here, mut inbox: Inbox<Chip, Token>, mut outbox: Outbox<Chi
             defmt::info!("lap {}", token.lap);
         }
         holding.set(0);
-        if first && token.lap % 5000 == 0 {
-            agent.halt();
-        }
         outbox.send(&token).await.unwrap();
     }
 }
@@ -55,19 +64,41 @@ fn spawn<S>(spawner: Spawner, task: Result<SpawnToken<S>, embassy_executor::Spaw
 fn main() -> ! {
     static EXECUTORS: [StaticCell<Executor<Chip>>; 2] = [const { StaticCell::new() }; 2];
     platform::init();
+    let board = Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config");
+    let me = NodeId(board.0 * 2);
+    let neighbour = NodeId(me.0 + 1);
     Chip::start_core1(move || {
-        let agent = AGENTS.begin(NodeId(1), StampKind::Vector).unwrap();
-        let inbox = agent.inbox(name!("from"), &THERE, NodeId(0), CoreId::ZERO).unwrap();
-        let outbox = agent.outbox(name!("to"), &BACK, NodeId(0), CoreId::ZERO).unwrap();
+        let agent = AGENTS.begin(neighbour, StampKind::Vector).unwrap();
+        let inbox = agent.inbox(name!("ring"), &ACROSS, me, CoreId::ZERO).unwrap();
+        let outbox = agent.outbox(name!("ring"), &TO_BOARD, me, CoreId::ZERO).unwrap();
         agent.start().unwrap();
         let executor = EXECUTORS[1].init(Executor::new());
         executor.run(|spawner| spawn(spawner, pass(agent, inbox, outbox, false)))
     })
     .expect("core 1 is started once");
-    let agent = AGENTS.begin(NodeId(0), StampKind::Vector).unwrap();
-    let outbox = agent.outbox(name!("to"), &THERE, NodeId(1), CoreId::ONE).unwrap();
-    let inbox = agent.inbox(name!("from"), &BACK, NodeId(1), CoreId::ONE).unwrap();
+    let agent = AGENTS.begin(me, StampKind::Vector).unwrap();
+    let outbox = agent.outbox(name!("ring"), &ACROSS, neighbour, CoreId::ONE).unwrap();
+    let from_one = agent.inbox::<Token, 4, 64>(name!("hand"), &TO_BOARD, neighbour, CoreId::ONE).unwrap();
+    let (receiver, sender) = uart::open(1, 115_200).expect("UART1 is free");
+    let line = Line { receiver: receiver.claim(), sender: sender.claim() };
+    let peer = NodeId((me.0 + 2) % 4);
+    let (to_board, from_board) = agent
+        .serial(&LINK, line, Config::BAUD_115200, peer, (name!("out"), &UNUSED_OUT), (name!("ring"), &FROM_BOARD))
+        .unwrap();
     agent.start().unwrap();
     let executor = EXECUTORS[0].init(Executor::new());
-    executor.run(|spawner| spawn(spawner, pass(agent, inbox, outbox, true)))
+    executor.run(|spawner| {
+        spawn(spawner, pump(agent));
+        spawn(spawner, pass(agent, from_board, outbox, me.0 == 0));
+        spawn(spawner, forward(from_one, to_board));
+    })
+}
+
+/// Core 0 owns the UART, so what core 1 sends to the other board goes through it.
+#[embassy_executor::task]
+async fn forward(mut from: Inbox<Chip, Token>, mut to: Outbox<Chip, Token>) {
+    loop {
+        let token = from.recv().await.unwrap();
+        to.send(&token).await.unwrap();
+    }
 }

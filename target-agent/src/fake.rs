@@ -126,6 +126,7 @@ unsafe impl Platform for Fake {
     fn delay() -> u64 {
         0
     }
+    fn poll_lines() {}
     fn host_bell(_core: CoreId) -> Option<(u32, u32)> {
         None
     }

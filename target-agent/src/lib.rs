@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod channel;
+mod core_bound;
 pub mod doorbell;
 #[cfg(target_os = "none")]
 pub mod executor;
@@ -16,6 +17,7 @@ pub mod name;
 mod per_core;
 pub mod platform;
 pub mod port;
+pub mod serial;
 pub mod time;
 
 pub use per_core::{CoreWaker, PerCore};

@@ -89,6 +89,20 @@ pub const fn join_counters(fine: u32, coarse: u64) -> u64 {
     coarse.wrapping_add_signed(off as i64)
 }
 
+/// Sleeps for so many counts of the calling core's time line.
+#[cfg(target_os = "none")]
+pub(crate) async fn sleep(counts: u64) {
+    let until = embassy_time_driver::now().wrapping_add(counts);
+    core::future::poll_fn(|context| {
+        if embassy_time_driver::now() >= until {
+            return core::task::Poll::Ready(());
+        }
+        embassy_time_driver::schedule_wake(until, context.waker());
+        core::task::Poll::Pending
+    })
+    .await;
+}
+
 #[cfg(target_os = "none")]
 mod driver;
 #[cfg(target_os = "none")]

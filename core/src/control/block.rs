@@ -102,8 +102,10 @@ pub struct PortBlock {
     pub marker: AtomicU32,
     /// Messages that a reset of one end took with it.
     pub lost: AtomicU32,
-    /// Where the messages in flight lie, as the kind of link has it; 0 if nowhere.
+    /// Where the ring lies from which messages leave this end, or into which they come; 0 if nowhere.
     pub queue: AtomicU32,
+    /// What the serial link behind the port says of its data lane: a [`Ledger`](crate::link::Ledger), a byte a number.
+    pub ledger: [AtomicU32; 2],
 }
 
 /// Why a node crashed.
@@ -219,7 +221,15 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
             watches: [const { WatchBlock { name: zero(), value: zero() } }; WATCHES],
             clock: [const { zero() }; N],
             ports: [const {
-                PortBlock { shape: zero(), name: zero(), count: zero(), marker: zero(), lost: zero(), queue: zero() }
+                PortBlock {
+                    shape: zero(),
+                    name: zero(),
+                    count: zero(),
+                    marker: zero(),
+                    lost: zero(),
+                    queue: zero(),
+                    ledger: [const { zero() }; 2],
+                }
             }; P],
             fault: FaultBlock { cause: zero(), registers: [const { zero() }; 4], place: [const { zero() }; 3] },
             command: CommandBlock {

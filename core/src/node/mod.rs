@@ -206,6 +206,12 @@ impl<const N: usize, const P: usize> Node<N, P> {
         PortSet(self.outgoing.0 | self.incoming.0)
     }
 
+    /// Whether messages leave through this port.
+    #[must_use]
+    pub const fn is_outgoing(&self, port: PortId) -> bool {
+        self.outgoing.contains(port)
+    }
+
     /// The ports whose link is up.
     #[must_use]
     pub const fn up(&self) -> PortSet {

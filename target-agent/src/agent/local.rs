@@ -2,18 +2,22 @@
 use super::OpenError;
 use crate::lane::{Lane, Taken};
 use crate::platform::{Bell, CoreId, Platform};
+use crate::serial::Wired;
 use stillpoint_core::log::{LogRing, LogWriter};
-use stillpoint_core::predicate::SlotId;
-use stillpoint_core::{Effects, Event, Input, Node, NodeId, PortId, PortSet, StampKind, Then};
+use stillpoint_core::predicate::{SlotId, SlotSet};
+use stillpoint_core::{Effects, Event, HaltId, Input, Node, NodeId, PortId, PortSet, StampKind, Then};
 
 /// One log tick is this many counts of the platform's counter, as a shift.
-pub(super) const TICK_SHIFT: u32 = 4;
+pub(crate) const TICK_SHIFT: u32 = 4;
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,
     pub writer: LogWriter<N>,
     pub clock: LogClock,
     pub wires: [Wire; PORTS],
+    pub owed: [Owed; PORTS],
+    /// Messages of each port that a reset of a peer took with it.
+    pub lost: [u32; PORTS],
     pub ports: u8,
     pub watches: u8,
     pub begun: bool,
@@ -30,6 +34,22 @@ pub(super) enum Wire {
     None,
     /// Two lanes in memory, and the core at the other end.
     Lanes { to: &'static Lane, from: &'static Lane, core: CoreId, taken: Taken },
+    /// A serial link.
+    Link(&'static dyn Wired),
+}
+
+/// What a port's serial link has not taken over yet: one place for each kind, as in a lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owed {
+    pub marker: bool,
+    pub release: Option<HaltId>,
+    pub predicates: SlotSet,
+    /// A marker was taken over and is not known to have arrived.
+    pub on_its_way: bool,
+}
+
+impl Owed {
+    const NOTHING: Self = Self { marker: false, release: None, predicates: SlotSet::EMPTY, on_its_way: false };
 }
 
 /// The time of the log: counts of the 32-bit counter, in coarser ticks, without losing the rest.
@@ -64,6 +84,8 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             writer: LogWriter::new(),
             clock: LogClock { counter: 0, ticks: 0 },
             wires: [Wire::None; PORTS],
+            owed: [Owed::NOTHING; PORTS],
+            lost: [0; PORTS],
             ports: 0,
             watches: 0,
             begun: false,
@@ -155,9 +177,17 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         }
         self.send_markers::<P>(effects.markers);
         for port in effects.releases.iter() {
-            if let Some(Wire::Lanes { to, core, .. }) = self.wires.get(usize::from(port.0)) {
-                to.post_release(effects.halt);
-                P::ring(*core, Bell::Urgent);
+            let index = usize::from(port.0);
+            match (self.wires.get(index), self.owed.get_mut(index)) {
+                (Some(Wire::Lanes { to, core, .. }), _) => {
+                    to.post_release(effects.halt);
+                    P::ring(*core, Bell::Urgent);
+                }
+                (Some(Wire::Link(link)), Some(owed)) => {
+                    owed.release = Some(effects.halt);
+                    link.wake();
+                }
+                _ => {}
             }
         }
         if effects.then == Then::Resume {
@@ -172,9 +202,17 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     fn announce<P: Platform>(&mut self, slot: SlotId, to: PortSet) {
         let Some(reached) = self.node.predicate_marker(slot) else { return };
         for port in to.iter() {
-            if let Some(Wire::Lanes { to, core, .. }) = self.wires.get(usize::from(port.0)) {
-                to.post_predicate(reached);
-                P::ring(*core, Bell::Urgent);
+            let index = usize::from(port.0);
+            match (self.wires.get(index), self.owed.get_mut(index)) {
+                (Some(Wire::Lanes { to, core, .. }), _) => {
+                    to.post_predicate(reached);
+                    P::ring(*core, Bell::Urgent);
+                }
+                (Some(Wire::Link(link)), Some(owed)) => {
+                    owed.predicates = owed.predicates.with(slot);
+                    link.wake();
+                }
+                _ => {}
             }
         }
     }
@@ -182,17 +220,20 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     fn send_markers<P: Platform>(&mut self, ports: PortSet) {
         let mut delivered = PortSet::EMPTY;
         for port in ports.iter() {
-            let (Some(marker), Some(wire)) = (self.node.halt_marker(port), self.wires.get(usize::from(port.0))) else {
-                continue;
-            };
-            match wire {
-                Wire::None => {}
-                Wire::Lanes { to, core, .. } => {
+            let index = usize::from(port.0);
+            let Some(marker) = self.node.halt_marker(port) else { continue };
+            match (self.wires.get(index), self.owed.get_mut(index)) {
+                (Some(Wire::Lanes { to, core, .. }), _) => {
                     to.post_marker(&marker);
                     P::ring(*core, Bell::Urgent);
                     // It lies in the peer's own memory: nothing can keep it any more.
                     delivered = delivered.with(port);
                 }
+                (Some(Wire::Link(link)), Some(owed)) => {
+                    *owed = Owed { marker: true, release: None, ..*owed };
+                    link.wake();
+                }
+                _ => {}
             }
         }
         if !delivered.is_empty() {

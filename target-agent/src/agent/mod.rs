@@ -1,9 +1,11 @@
 //! The agent: exactly one per node, it owns the node's ports, does what the node's steps ask for, and serves the host.
+mod links;
 mod local;
 mod park;
 mod report;
 mod service;
 
+pub(crate) use local::TICK_SHIFT;
 pub use park::{ParkedAgent, stillpoint_park};
 
 use crate::channel::{Channel, End};
@@ -12,10 +14,13 @@ use crate::name::Name;
 use crate::per_core::PerCore;
 use crate::platform::{CoreId, MAX_CORES, Platform};
 use crate::port::{Inbox, Outbox};
+use crate::serial::{Line, Serial, Stage};
 use core::cell::RefCell;
 use core::sync::atomic::Ordering;
+use embedded_io_async::{Read, Write};
 use local::{Local, Wire};
 use stillpoint_core::control::{ControlBlock, PortBlock};
+use stillpoint_core::link::Config;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::WATCHES;
 use stillpoint_core::{Command, ConnectError, Direction, Event, Input, NodeId, PortId, StampKind, StepError, Then};
@@ -165,6 +170,67 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         Inbox::open(self.agents, port, ring, core, self.core).ok_or(OpenError::NoneLeft)
     }
 
+    /// The two ends at this node of a serial link to node `peer`: messages out through `out`, in through `into`.
+    ///
+    /// The link works as long as [`Agent::pump`] runs as a task of this core.
+    ///
+    /// # Errors
+    /// The link or an end of a ring is taken, or there is no port left.
+    pub fn serial<R, T, const W: usize, const F: usize, A, B, const S: usize, const BYTES: usize>(
+        &self,
+        link: &'static Serial<P, R, T, W, F>,
+        line: Line<R, T>,
+        config: Config,
+        peer: NodeId,
+        (out_name, out): (Name, &'static Channel<A, S, BYTES>),
+        (in_name, into): (Name, &'static Channel<B, S, BYTES>),
+    ) -> Result<(Outbox<P, A>, Inbox<P, B>), OpenError>
+    where
+        R: Read,
+        T: Write,
+    {
+        let here = self.core;
+        let claim = |channel: Option<crate::channel::Ring>| channel.ok_or(OpenError::EndTaken);
+        let (app_out, link_out) = (claim(out.claim(End::Sender))?, claim(out.claim(End::Receiver))?);
+        let (link_in, app_in) = (claim(into.claim(End::Sender))?, claim(into.claim(End::Receiver))?);
+        let out_port = self.attach(out_name, Direction::Out, peer, Wire::Link(link), app_out.head)?;
+        let in_port = self.attach(in_name, Direction::In, peer, Wire::Link(link), app_in.head)?;
+        let waiter = || P::doorbells().claim(here).map_err(|_| OpenError::NoneLeft);
+        let stage_out = Stage { ring: link_out, waiter: waiter()? };
+        let stage_in = Stage { ring: link_in, waiter: waiter()? };
+        link.open(line, config, 1, stage_out, stage_in).ok_or(OpenError::EndTaken)?;
+        // Until the peer has said hello nothing can be delivered there.
+        self.agents.section(|local| {
+            for port in [out_port, in_port] {
+                local.step::<P, LOG>(self.agents.ring(), Input::LinkDown { port });
+            }
+            ((), Then::Continue)
+        });
+        let outbox = Outbox::open(self.agents, out_port, app_out, here, here).ok_or(OpenError::NoneLeft)?;
+        let inbox = Inbox::open(self.agents, in_port, app_in, here, here).ok_or(OpenError::NoneLeft)?;
+        Ok((outbox, inbox))
+    }
+
+    /// Keeps a serial link going, for ever.
+    #[cfg(target_os = "none")]
+    pub async fn pump<R: Read, T: Write, const W: usize, const F: usize>(
+        &self,
+        link: &'static Serial<P, R, T, W, F>,
+    ) -> ! {
+        use crate::serial::Wired;
+        use embassy_futures::select::select;
+        loop {
+            let work = core::future::poll_fn(|context| {
+                let moved = self.agents.serve_link(link, context.waker());
+                // What came in may have been a halt.
+                self.agents.section(|_| ((), Then::Park));
+                if moved { core::task::Poll::Ready(()) } else { core::task::Poll::Pending }
+            });
+            let ticks = u64::from(link.deadline().unwrap_or(1 << 20)) << TICK_SHIFT;
+            select(work, crate::time::sleep(ticks)).await;
+        }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "one call per kind of port, and everything is known only here")]
     fn connect(
         &self,
@@ -176,11 +242,22 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         from: &'static Lane,
         head: &'static crate::channel::Head,
     ) -> Result<PortId, OpenError> {
+        self.attach(name, direction, peer, Wire::Lanes { to, from, core, taken: Default::default() }, head)
+    }
+
+    fn attach(
+        &self,
+        name: Name,
+        direction: Direction,
+        peer: NodeId,
+        wire: Wire,
+        head: &'static crate::channel::Head,
+    ) -> Result<PortId, OpenError> {
         let port = self.agents.local.with(|local| {
             let mut local = local.borrow_mut();
             let port = local.next_port().ok_or(OpenError::NoneLeft)?;
             local.node.connect(port, direction, peer)?;
-            local.wires[usize::from(port.0)] = Wire::Lanes { to, from, core, taken: Default::default() };
+            local.wires[usize::from(port.0)] = wire;
             local.ports += 1;
             Ok::<_, OpenError>(port)
         })?;

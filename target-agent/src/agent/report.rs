@@ -1,8 +1,10 @@
 //! What the host reads: where the node stands, written when it stops and when the host asks.
 use super::Agents;
+use super::local::Wire;
 use crate::platform::Platform;
 use core::sync::atomic::{AtomicU32, Ordering};
 use stillpoint_core::control::{ControlBlock, StateCode};
+use stillpoint_core::link::Ledger;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::WATCHES;
 use stillpoint_core::{Phase, PortId, PortSet};
@@ -59,6 +61,14 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             for (index, block) in control.ports.iter().enumerate() {
                 let port = PortId(index as u8);
                 set(&block.count, node.count(port).unwrap_or(0));
+                set(&block.lost, local.lost[index]);
+                if let Wire::Link(link) = &local.wires[index]
+                    && let Some(ledger) = link.ledger()
+                {
+                    let Ledger { mine, peer, sent_first, sent_end, accepted_next, waiting, .. } = ledger;
+                    set(&block.ledger[0], u32::from_le_bytes([mine, peer, sent_first, sent_end]));
+                    set(&block.ledger[1], u32::from_le_bytes([accepted_next, waiting, ledger.waiting_before_reset, 1]));
+                }
                 if let Some(position) = node.marker_position(port) {
                     seen = seen.with(port);
                     set(&block.marker, position);

@@ -6,6 +6,7 @@ use crate::doorbell::Urgent;
 use crate::platform::Platform;
 use crate::port::Sections;
 use core::sync::atomic::Ordering;
+use core::task::Waker;
 use stillpoint_core::control::CommandWords;
 use stillpoint_core::{Event, Input, Phase, PortId, Then};
 
@@ -32,21 +33,35 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     }
 
     /// Stays until the node runs. Interrupts are masked, nothing is borrowed.
+    ///
+    /// If the caller interrupted the pump of a link it returns at once: the pump does the same when it is done.
     #[cold]
     pub(super) fn stand_still(&self) {
-        if self.is_over() {
+        if self.is_pumping() || self.is_over() {
             return;
         }
         P::freeze_time();
         self.publish();
         // A stopped node cannot serve its links, so first everything that is on its way must arrive.
+        let began = P::counter();
         while matches!(self.phase(), Phase::Draining { .. }) && !self.is_over() {
+            if P::counter().wrapping_sub(began) > P::COUNTER_HZ / DRAIN_LIMIT {
+                self.local.with(|local| local.borrow_mut().step::<P, LOG>(self.ring(), Input::DrainLimit));
+            }
             core::hint::spin_loop();
         }
         self.publish();
         stillpoint_park(self);
         P::thaw_time();
         self.publish();
+    }
+
+    /// Whether the caller interrupted the pump of one of this core's links.
+    fn is_pumping(&self) -> bool {
+        self.local.with(|local| {
+            let local = local.borrow();
+            local.wires.iter().any(|wire| matches!(wire, Wire::Link(link) if link.is_busy()))
+        })
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -114,20 +129,25 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     }
 }
 
+/// A node waits for its markers to arrive for at most one second divided by this.
+const DRAIN_LIMIT: u32 = 2;
+
 /// Answer to a command that the node refused.
 const REFUSED: u32 = 0x100;
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> ParkedAgent for Agents<P, N, PORTS, LOG> {
     fn is_over(&self) -> bool {
-        let (news, running) = self.local.with(|local| {
-            let mut local = local.borrow_mut();
-            let news = self.serve_lanes(&mut local) | self.serve_host(&mut local);
-            (news, matches!(local.node.phase(), Phase::Running | Phase::Starting))
-        });
+        P::poll_lines();
+        let news = self.serve_links(Waker::noop());
+        let news = news
+            | self.local.with(|local| {
+                let mut local = local.borrow_mut();
+                self.serve_lanes(&mut local) | self.serve_host(&mut local)
+            });
         if news {
             self.publish();
         }
-        running
+        matches!(self.phase(), Phase::Running | Phase::Starting)
     }
 }
 

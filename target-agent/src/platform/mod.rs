@@ -143,6 +143,9 @@ pub unsafe trait Platform: Sized + 'static {
     /// How many counts the calling core's time line has stood still in all.
     fn delay() -> u64;
 
+    /// Does what the interrupts of this core's serial lines would do; called over and over while they are masked.
+    fn poll_lines();
+
     /// The register of the urgent bell of `core`, and what to write there: a host rings it through its probe.
     fn host_bell(core: CoreId) -> Option<(u32, u32)>;
 

@@ -52,6 +52,11 @@ pub fn open(interrupt: usize) {
     write(NVIC_ENABLE + 4 * (interrupt / 32), 1 << (interrupt % 32));
 }
 
+/// Whether an interrupt is let through to the calling core.
+pub fn is_open(interrupt: usize) -> bool {
+    read(NVIC_ENABLE + 4 * (interrupt / 32)) >> (interrupt % 32) & 1 != 0
+}
+
 /// Keeps an interrupt from the calling core; it stays pending.
 pub fn close(interrupt: usize) {
     write(NVIC_DISABLE + 4 * (interrupt / 32), 1 << (interrupt % 32));

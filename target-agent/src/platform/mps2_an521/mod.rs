@@ -148,6 +148,10 @@ unsafe impl Platform for Mps2An521 {
         TIME.delay()
     }
 
+    fn poll_lines() {
+        uart::poll();
+    }
+
     fn host_bell(core: CoreId) -> Option<(u32, u32)> {
         let (mhu, bit) = registers::doorbell(Bell::Urgent);
         Some((registers::mhu_set(mhu, core) as u32, bit))

@@ -161,7 +161,19 @@ fn handled() -> usize {
 }
 
 pub(super) unsafe extern "C" fn on_receive() {
-    let number = handled();
+    receive(handled());
+}
+
+/// Fetches received bytes for a core whose interrupts are masked.
+pub(super) fn poll() {
+    for (number, shared) in UARTS.iter().enumerate() {
+        if shared.opened.load(Ordering::Relaxed) && interrupts::is_open(receive_interrupt(number)) {
+            receive(number);
+        }
+    }
+}
+
+fn receive(number: usize) {
     let (base, shared) = (registers::uart(number), &UARTS[number]);
     while read(base + STATE) & STATE_RECEIVED != 0 {
         if shared.room() == 0 {

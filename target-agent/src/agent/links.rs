@@ -1,0 +1,175 @@
+//! Serial links as wires of the node: control items out of what is owed, and inputs out of what is heard.
+use super::Agents;
+use super::local::{Local, Owed, Wire};
+use crate::platform::Platform;
+use crate::serial::{Heard, Wired};
+use core::task::Waker;
+use stillpoint_core::predicate::{Reached, SlotSet};
+use stillpoint_core::{Direction, HaltId, HaltMarker, Input, Phase, PortId, PortSet};
+
+/// The first byte of a control item: what it is. A marker of a halt travels with the messages or against them.
+const MARKER_FORWARD: u8 = 1;
+const MARKER_REVERSE: u8 = 2;
+const RELEASE: u8 = 3;
+const PREDICATE: u8 = 4;
+
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
+    /// Pumps every serial link of this core once. True if anything moved.
+    pub(super) fn serve_links(&self, waker: &Waker) -> bool {
+        let mut moved = false;
+        for link in self.links().into_iter().flatten() {
+            moved |= self.serve_link(link, waker);
+        }
+        moved
+    }
+
+    /// The serial links of this core, each once.
+    fn links(&self) -> [Option<&'static dyn Wired>; PORTS] {
+        self.local.with(|local| {
+            let local = local.borrow();
+            core::array::from_fn(|index| match &local.wires[index] {
+                // A link has two ports; it is served for its outgoing one.
+                Wire::Link(link) if local.node.is_outgoing(PortId(index as u8)) => Some(*link),
+                Wire::None | Wire::Lanes { .. } | Wire::Link(_) => None,
+            })
+        })
+    }
+
+    /// Moves what a link owes and holds. A halt that it brings takes effect when the caller looks at the phase.
+    pub(super) fn serve_link(&self, link: &'static dyn Wired, waker: &Waker) -> bool {
+        if link.is_busy() {
+            return false;
+        }
+        let stopped = self.local.with(|local| {
+            let mut local = local.borrow_mut();
+            if let Some((out, _)) = ports_of(&local, link)
+                && let Some(hello) = local.node.hello(out)
+            {
+                link.introduce(hello);
+            }
+            pay(&mut local, link);
+            !matches!(local.node.phase(), Phase::Running | Phase::Starting)
+        });
+        let mut heard = false;
+        let moved = link.pump(stopped, waker, &mut |item| {
+            heard = true;
+            self.local.with(|local| self.hear(&mut local.borrow_mut(), link, item));
+        });
+        self.local.with(|local| self.note_delivered(&mut local.borrow_mut(), link));
+        moved | heard
+    }
+
+    fn hear(&self, local: &mut Local<N, PORTS>, link: &'static dyn Wired, heard: Heard<'_>) {
+        let Some((out, into)) = ports_of(local, link) else { return };
+        let ring = self.ring();
+        match heard {
+            Heard::Up(hello) => {
+                for port in [out, into] {
+                    local.step::<P, LOG>(ring, Input::Hello { port, hello });
+                }
+            }
+            Heard::Down => {
+                for port in [out, into] {
+                    local.step::<P, LOG>(ring, Input::LinkDown { port });
+                }
+            }
+            Heard::PeerReset { lost } => {
+                if let Some(count) = local.lost.get_mut(usize::from(out.0)) {
+                    *count = count.wrapping_add(lost.into());
+                }
+            }
+            Heard::Control([kind @ (MARKER_FORWARD | MARKER_REVERSE), bytes @ ..]) => {
+                if let Ok(marker) = HaltMarker::read(bytes) {
+                    // What the peer sent along its outgoing channel comes in at our incoming end.
+                    let port = if *kind == MARKER_FORWARD { into } else { out };
+                    local.step::<P, LOG>(ring, Input::Marker { port, marker: &marker });
+                }
+            }
+            Heard::Control([RELEASE, low, high]) => {
+                let id = HaltId(u16::from_le_bytes([*low, *high]));
+                local.step::<P, LOG>(ring, Input::Release { port: into, id });
+            }
+            Heard::Control([PREDICATE, first, second]) => {
+                if let Ok(reached) = Reached::from_bytes([*first, *second]) {
+                    local.step::<P, LOG>(ring, Input::PredicateMarker { port: into, reached });
+                }
+            }
+            // The link's checksum held, so the peer speaks another version: count it.
+            Heard::Control(_) => local.refused = local.refused.wrapping_add(1),
+        }
+    }
+
+    /// Tells the node which markers have arrived.
+    fn note_delivered(&self, local: &mut Local<N, PORTS>, link: &'static dyn Wired) {
+        let mut delivered = PortSet::EMPTY;
+        for index in 0..PORTS {
+            let waits = local.owed[index].on_its_way && !local.owed[index].marker;
+            if waits && is_link(&local.wires[index], link) && link.is_quiet() {
+                local.owed[index].on_its_way = false;
+                delivered = delivered.with(PortId(index as u8));
+            }
+        }
+        if !delivered.is_empty() {
+            let id = local.node.last_halt();
+            local.step::<P, LOG>(self.ring(), Input::Delivered { ports: delivered, id });
+        }
+    }
+}
+
+fn is_link(wire: &Wire, link: &'static dyn Wired) -> bool {
+    matches!(wire, Wire::Link(other) if core::ptr::addr_eq(*other, link))
+}
+
+/// The ports of a link: out, in.
+fn ports_of<const N: usize, const PORTS: usize>(
+    local: &Local<N, PORTS>,
+    link: &'static dyn Wired,
+) -> Option<(PortId, PortId)> {
+    let mut ports = (0..PORTS).filter(|index| is_link(&local.wires[*index], link)).map(|index| PortId(index as u8));
+    let (first, second) = (ports.next()?, ports.next()?);
+    Some(if local.node.is_outgoing(first) { (first, second) } else { (second, first) })
+}
+
+/// Gives the link what its ports owe, markers before releases, as far as its control lane has room.
+fn pay<const N: usize, const PORTS: usize>(local: &mut Local<N, PORTS>, link: &'static dyn Wired) {
+    for index in 0..PORTS {
+        if !is_link(&local.wires[index], link) {
+            continue;
+        }
+        let port = PortId(index as u8);
+        if local.owed[index].marker {
+            let marker = local.node.halt_marker(port);
+            let direction = if local.node.is_outgoing(port) { Direction::Out } else { Direction::In };
+            if marker.is_none_or(|marker| send_marker(link, direction, &marker)) {
+                local.owed[index] = Owed { marker: false, on_its_way: marker.is_some(), ..local.owed[index] };
+            }
+        }
+        if let Some(id) = local.owed[index].release
+            && !local.owed[index].marker
+        {
+            let [low, high] = id.0.to_le_bytes();
+            if link.send_control(&[RELEASE, low, high]) {
+                local.owed[index].release = None;
+            }
+        }
+        for slot in local.owed[index].predicates.iter() {
+            let Some(reached) = local.node.predicate_marker(slot) else { continue };
+            let [first, second] = reached.to_bytes();
+            if link.send_control(&[PREDICATE, first, second]) {
+                let left: SlotSet = local.owed[index].predicates.without(slot);
+                local.owed[index].predicates = left;
+            }
+        }
+    }
+}
+
+fn send_marker<const N: usize>(link: &'static dyn Wired, direction: Direction, marker: &HaltMarker<N>) -> bool {
+    let mut item = [0; 1 + 7 + stillpoint_core::MAX_NODES];
+    let [kind, body @ ..] = &mut item;
+    *kind = match direction {
+        Direction::Out => MARKER_FORWARD,
+        Direction::In => MARKER_REVERSE,
+    };
+    let Ok(length) = marker.write(body) else { return false };
+    item.get(..=length).is_some_and(|item| link.send_control(item))
+}

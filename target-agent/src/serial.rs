@@ -1,0 +1,285 @@
+//! A serial link between two boards, as two channels: one there, one back.
+//!
+//! Messages wait in the same rings as those of mailboxes. A pump moves them between the rings and the link of
+//! [`stillpoint_core::link`], and the link's bytes between it and a UART. The pump runs as a task; while the core is
+//! parked the agent runs it, in real time, so that markers arrive and acknowledgements leave.
+use crate::channel::{End, Ring};
+use crate::core_bound::CoreBound;
+use crate::doorbell::Waiter;
+use crate::per_core::CoreWaker;
+use crate::platform::Platform;
+use core::ops::Range;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+use embedded_io_async::{Read, Write};
+use stillpoint_core::Hello;
+use stillpoint_core::link::{Config, Counters, Lane, Ledger, Link, LinkEvent, LinkPhase, MAX_FRAME, wire_bytes};
+
+/// What comes out of a link beside messages.
+pub(crate) enum Heard<'a> {
+    /// The link came up, and this is what the peer says of itself.
+    Up(Hello),
+    /// The link went down.
+    Down,
+    /// The peer was reset, and took this many of our messages with it.
+    PeerReset { lost: u8 },
+    /// A control item.
+    Control(&'a [u8]),
+}
+
+/// A link as its agent sees it, whatever its sizes and its UART.
+pub(crate) trait Wired: Sync {
+    /// Moves bytes, and messages unless `stopped`; who must be told of more is `waker`. What comes out beside messages
+    /// goes to `hear`. True if anything moved.
+    fn pump(&self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool;
+    /// Queues a control item. False when the lane is full; try again after the next pump.
+    fn send_control(&self, item: &[u8]) -> bool;
+    /// Whether every control item that was sent is known to have arrived.
+    fn is_quiet(&self) -> bool;
+    /// What a hello says from now on; matters only while the link is not up.
+    fn introduce(&self, hello: Hello);
+    /// Where the data lane stands.
+    fn ledger(&self) -> Option<Ledger>;
+    /// Whether the caller interrupted the pump.
+    fn is_busy(&self) -> bool;
+    /// Has the pump run soon.
+    fn wake(&self);
+    /// After how many log ticks the link wants to be pumped even if nothing happens.
+    fn deadline(&self) -> Option<u32>;
+}
+
+/// Memory for a serial link: `W` frames of at most `F` bytes each way.
+pub struct Serial<P: 'static, R, T, const W: usize = 4, const F: usize = 96> {
+    line: CoreBound<P, Inner<P, R, T, W, F>>,
+    waker: CoreWaker<P>,
+}
+
+/// The two halves of a UART.
+pub struct Line<R, T> {
+    /// Where bytes come in.
+    pub receiver: R,
+    /// Where bytes go out.
+    pub sender: T,
+}
+
+/// The ring of one direction at this end, and where the pump waits for it.
+pub(crate) struct Stage<P: 'static> {
+    pub ring: Ring,
+    pub waiter: Waiter<P>,
+}
+
+struct Inner<P: 'static, R, T, const W: usize, const F: usize> {
+    link: Link<W, F>,
+    line: Line<R, T>,
+    /// A frame on its way to the UART, and what of it has not left.
+    frame: [u8; wire_bytes(MAX_FRAME)],
+    unsent: Range<usize>,
+    out: Stage<P>,
+    into: Stage<P>,
+    oversized: u32,
+}
+
+/// What a link counted since it was opened.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkReport {
+    /// Where it stands.
+    pub phase: LinkPhase,
+    /// What it counted.
+    pub counters: Counters,
+    /// Messages that were longer than a slot of the ring at this end. They are lost.
+    pub oversized: u32,
+}
+
+impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
+    /// A link that is not open.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { line: CoreBound::new(), waker: CoreWaker::new() }
+    }
+
+    /// What the link counted. `None` on another core than its own.
+    pub fn report(&self) -> Option<LinkReport> {
+        self.line.try_with(|inner| LinkReport {
+            phase: inner.link.phase(),
+            counters: *inner.link.counters(),
+            oversized: inner.oversized,
+        })
+    }
+
+    pub(crate) fn open(
+        &self,
+        line: Line<R, T>,
+        config: Config,
+        incarnation: u8,
+        out: Stage<P>,
+        into: Stage<P>,
+    ) -> Option<()> {
+        out.ring.head.set_waiter(End::Receiver, &out.waiter);
+        into.ring.head.set_waiter(End::Sender, &into.waiter);
+        let link = Link::new(config, incarnation);
+        let frame = [0; wire_bytes(MAX_FRAME)];
+        self.line.put(Inner { link, line, frame, unsent: 0..0, out, into, oversized: 0 }).ok()
+    }
+}
+
+impl<P: Platform, R, T, const W: usize, const F: usize> Default for Serial<P, R, T, W, F> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The time of links: real time, in log ticks.
+pub(crate) fn link_time<P: Platform>() -> u32 {
+    (P::long_counter() >> crate::agent::TICK_SHIFT) as u32
+}
+
+impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
+    fn pump(&mut self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
+        let now = link_time::<P>();
+        self.link.set_stopped(stopped);
+        let mut moved = self.bytes_in(now, waker, hear);
+        if let Some(event) = self.link.on_tick(now) {
+            self.tell(event, hear);
+        }
+        if !stopped {
+            self.out.waiter.wait(waker);
+            self.into.waiter.wait(waker);
+            moved |= self.messages_out() | self.messages_in();
+        }
+        moved | self.bytes_out(now, waker)
+    }
+
+    fn bytes_in(&mut self, now: u32, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
+        let mut bytes = [0; 64];
+        let count = poll_once(pin!(self.line.receiver.read(&mut bytes)), waker);
+        for &byte in bytes.iter().take(count) {
+            if let Some(event) = self.link.on_byte(byte, now) {
+                self.tell(event, hear);
+            }
+            while let Some(item) = self.link.front(Lane::Control) {
+                if !item.before_reset {
+                    hear(Heard::Control(item.bytes));
+                }
+                self.link.take(Lane::Control);
+            }
+        }
+        count > 0
+    }
+
+    fn tell(&self, event: LinkEvent, hear: &mut dyn FnMut(Heard<'_>)) {
+        match event {
+            LinkEvent::Up { .. } => {
+                if let Some(hello) = self.link.peer_hello().first_chunk().and_then(|bytes| Hello::from_bytes(*bytes)) {
+                    hear(Heard::Up(hello));
+                }
+            }
+            LinkEvent::Down => hear(Heard::Down),
+            LinkEvent::PeerReset { lost_data, .. } => hear(Heard::PeerReset { lost: lost_data }),
+            // There will be no session with it: the link stays down, which the host sees.
+            LinkEvent::Incompatible { .. } => {}
+        }
+    }
+
+    /// From the application's ring into the window.
+    fn messages_out(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(message) = self.out.ring.front() {
+            if self.link.send(Lane::Data, message).is_err() {
+                break;
+            }
+            self.out.ring.free();
+            self.out.ring.head.wake::<P>(End::Sender, self.out.waiter.core());
+            moved = true;
+        }
+        moved
+    }
+
+    /// From the link into the application's ring, as long as that has room.
+    fn messages_in(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(item) = self.link.front(Lane::Data) {
+            let length = item.bytes.len();
+            if !item.before_reset {
+                let Some(slot) = self.into.ring.free_slot() else { break };
+                match slot.get_mut(..length) {
+                    Some(room) => {
+                        room.copy_from_slice(item.bytes);
+                        self.into.ring.publish(0, length);
+                        self.into.ring.head.wake::<P>(End::Receiver, self.into.waiter.core());
+                    }
+                    None => self.oversized = self.oversized.wrapping_add(1),
+                }
+            }
+            self.link.take(Lane::Data);
+            moved = true;
+        }
+        moved
+    }
+
+    fn bytes_out(&mut self, now: u32, waker: &Waker) -> bool {
+        let mut moved = false;
+        loop {
+            if self.unsent.is_empty() {
+                match self.link.poll_transmit(now, &mut self.frame) {
+                    Ok(Some(length)) => self.unsent = 0..length,
+                    Ok(None) | Err(_) => return moved,
+                }
+            }
+            let rest = self.frame.get(self.unsent.clone()).unwrap_or_default();
+            let count = poll_once(pin!(self.line.sender.write(rest)), waker);
+            if count == 0 {
+                return moved;
+            }
+            self.unsent.start += count;
+            moved = true;
+        }
+    }
+}
+
+/// What a transfer could do at once; an error of the line counts as nothing, and the link repeats what is lost.
+fn poll_once<E>(transfer: core::pin::Pin<&mut impl Future<Output = Result<usize, E>>>, waker: &Waker) -> usize {
+    match transfer.poll(&mut Context::from_waker(waker)) {
+        Poll::Ready(Ok(count)) => count,
+        Poll::Ready(Err(_)) | Poll::Pending => 0,
+    }
+}
+
+impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for Serial<P, R, T, W, F> {
+    fn pump(&self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
+        self.waker.register(waker);
+        self.line.try_with(|inner| inner.pump(stopped, waker, hear)).unwrap_or(false)
+    }
+
+    fn send_control(&self, item: &[u8]) -> bool {
+        self.line.try_with(|inner| inner.link.send(Lane::Control, item).is_ok()).unwrap_or(false)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.line.try_with(|inner| inner.link.unacknowledged(Lane::Control) == 0).unwrap_or(false)
+    }
+
+    fn introduce(&self, hello: Hello) {
+        self.line.try_with(|inner| {
+            if inner.link.phase() != LinkPhase::Up {
+                // A hello is never longer than what the link takes.
+                let _ = inner.link.set_hello(&hello.to_bytes());
+            }
+        });
+    }
+
+    fn ledger(&self) -> Option<Ledger> {
+        self.line.try_with(|inner| inner.link.ledger(Lane::Data))
+    }
+
+    fn is_busy(&self) -> bool {
+        self.line.is_busy()
+    }
+
+    fn wake(&self) {
+        self.waker.wake();
+    }
+
+    fn deadline(&self) -> Option<u32> {
+        self.line.try_with(|inner| inner.link.next_deadline(link_time::<P>())).flatten()
+    }
+}

@@ -387,15 +387,6 @@ impl<const N: usize> Halting<N> {
         Reaction::Leave
     }
 
-    /// Whether the marker of the present halt was not delivered behind `port`.
-    pub(crate) fn owes(&self, port: PortId) -> bool {
-        match self.phase {
-            Phase::Draining { open, undelivered, .. } => open.contains(port) || undelivered.contains(port),
-            Phase::Parked { undelivered, .. } => undelivered.contains(port),
-            Phase::Starting | Phase::Running | Phase::Suspended => false,
-        }
-    }
-
     /// The link behind `port` came up while halted: the peer may not know of the halt.
     pub(crate) fn reopen(&mut self, port: PortId) {
         match &mut self.phase {

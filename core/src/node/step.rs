@@ -221,12 +221,12 @@ impl<const N: usize, const P: usize> Node<N, P> {
             None => Effects::NONE,
         };
         effects.halt = self.halting.last;
-        let same = hello.last_halt == self.halting.last;
-        if self.halting.is_halted() && (!same || !hello.halted || self.halting.owes(port)) {
-            // The peer missed this halt, or restarted in it, or its marker never arrived.
+        if self.halting.is_halted() {
+            // Even a peer that is in this halt may have restarted since, and joined it again by another's marker: it has
+            // none of this channel then. To one that has, a second is nothing new.
             self.halting.reopen(port);
             effects.markers = effects.markers.with(port);
-        } else if !self.halting.is_halted() && hello.halted && same {
+        } else if hello.halted && hello.last_halt == self.halting.last {
             // The peer missed the release.
             effects.releases = effects.releases.with(port);
         }

@@ -238,6 +238,22 @@ fn a_node_that_restarts_in_a_halt_does_not_end_it_for_the_others() {
 }
 
 #[test]
+fn a_peer_that_restarted_and_joined_the_halt_by_another_marker_still_gets_this_one() {
+    let [mut a, mut b] = pair();
+    let _ = (halt(&mut a), halt(&mut b));
+    let _ = a.step(Input::Delivered { ports: PortSet::first(2), id: HaltId(1) }).unwrap();
+    let mut restarted = Node::<2>::new(B, StampKind::Vector).unwrap();
+    restarted.connect(OUT, Direction::Out, A).unwrap();
+    restarted.connect(IN, Direction::In, A).unwrap();
+    let marker = a.halt_marker(OUT).unwrap();
+    let _ = restarted.step(Input::Marker { port: OUT, marker: &marker }).unwrap();
+    let _ = a.step(Input::LinkDown { port: OUT }).unwrap();
+    let again = a.step(Input::Hello { port: OUT, hello: restarted.hello(IN).unwrap() }).unwrap();
+    assert_eq!(again.markers, PortSet::EMPTY.with(OUT));
+    assert_eq!(a.phase(), Phase::Parked { undelivered: PortSet::EMPTY.with(OUT), then: ResumeTo::Running });
+}
+
+#[test]
 fn a_halt_that_was_missed_while_a_link_was_down_does_not_make_the_next_one_stale() {
     let [mut a, mut b] = pair();
     let _ = (a.step(Input::LinkDown { port: OUT }).unwrap(), a.step(Input::LinkDown { port: IN }).unwrap());

@@ -202,7 +202,8 @@ impl<const N: usize, const P: usize> Node<N, P> {
         if let (Some(end), Some(count)) =
             (self.ports.get_mut(usize::from(port.0)), self.counts.get_mut(usize::from(port.0)))
         {
-            let restarted = end.said.peer_epoch != hello.number.epoch();
+            // A peer of which nobody had heard starts in its old epoch again: it tells by having had no event yet.
+            let restarted = end.said.peer_epoch != hello.number.epoch() || hello.number == EventNumber(0);
             // A receiver keeps what it heard from a peer that did not restart: what was on its way when the link went
             // down still arrives, as differences from it.
             if restarted || self.outgoing.contains(port) {

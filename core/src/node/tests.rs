@@ -254,6 +254,16 @@ fn a_peer_that_restarted_and_joined_the_halt_by_another_marker_still_gets_this_o
 }
 
 #[test]
+fn messages_are_counted_anew_with_a_peer_that_restarted_before_anybody_heard_of_it() {
+    let [mut a, _] = pair();
+    let _lost = send(&mut a);
+    let mut restarted = Node::<2>::new(B, StampKind::Vector).unwrap();
+    restarted.connect(IN, Direction::In, A).unwrap();
+    let _ = a.step(Input::Hello { port: OUT, hello: restarted.hello(IN).unwrap() }).unwrap();
+    assert_eq!((a.count(OUT), restarted.count(IN)), (Some(0), Some(0)));
+}
+
+#[test]
 fn a_halt_that_was_missed_while_a_link_was_down_does_not_make_the_next_one_stale() {
     let [mut a, mut b] = pair();
     let _ = (a.step(Input::LinkDown { port: OUT }).unwrap(), a.step(Input::LinkDown { port: IN }).unwrap());

@@ -121,11 +121,16 @@ fn one_event_advances_at_most_one_stage() {
 
 #[test]
 fn a_condition_occurs_when_it_becomes_true_not_while_it_stays_true() {
-    let mut predicates = armed(Detector::Causal, &watch_above_ten(1, 1, 2));
-    assert!(!watch_becomes(&mut predicates, 11));
-    assert!(!watch_becomes(&mut predicates, 12));
-    assert!(!watch_becomes(&mut predicates, 10));
-    assert!(watch_becomes(&mut predicates, 11));
+    let short = [Op::WatchCompare { watch: 0, relation: Relation::Greater, constant: 10 }];
+    let long = [Op::Watch(0), Op::Const(10), Op::Compare(Relation::Greater)];
+    for condition in [&short[..], &long[..]] {
+        let program = ProgramBuilder::new(1).push_condition_term(1, 2, condition).finish().unwrap();
+        let mut predicates = armed(Detector::Causal, &program);
+        assert!(!watch_becomes(&mut predicates, 11));
+        assert!(!watch_becomes(&mut predicates, 12));
+        assert!(!watch_becomes(&mut predicates, 10));
+        assert!(watch_becomes(&mut predicates, 11));
+    }
 }
 
 #[test]

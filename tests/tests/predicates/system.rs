@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use stillpoint_core::predicate::{
     Carry, Detector, EvalContext, Generation, Op, Outcome, Predicates, Program, ProgramBuilder, Reached, Relation,
-    SlotId,
+    SlotId, VerifyError,
 };
 use stillpoint_core::{Event, EventKind, PortId};
 
@@ -36,8 +36,8 @@ pub struct Simple {
 /// Stages of terms: `DP -> DP -> ...`.
 pub type Linked = Vec<Vec<Simple>>;
 
-/// The part of `linked` that `node` looks for.
-pub fn program_for(linked: &Linked, node: usize) -> Program {
+/// The part of `linked` that `node` looks for, if it fits.
+pub fn program_for(linked: &Linked, node: usize) -> Result<Program, VerifyError> {
     let mut builder = ProgramBuilder::new(linked.len() as u8);
     for (index, stage) in linked.iter().enumerate() {
         for simple in stage.iter().filter(|simple| simple.node == node) {
@@ -47,14 +47,19 @@ pub fn program_for(linked: &Linked, node: usize) -> Program {
                 What::Tag(tag) => event(builder, EventKind::Local, tag),
                 What::SendTo(peer) => event(builder, EventKind::Send, peer as u16),
                 What::ReceiveFrom(peer) => event(builder, EventKind::Receive, peer as u16),
-                What::Above(constant) => {
-                    let above = Op::WatchCompare { watch: 0, relation: Relation::Greater, constant };
+                What::Above(0) => {
+                    let above = Op::WatchCompare { watch: 0, relation: Relation::Greater, constant: 0 };
                     builder.push_condition_term(stage, simple.n, &[above])
+                }
+                // The long way, so that both ways of the evaluator are used.
+                What::Above(constant) => {
+                    let above = [Op::Watch(0), Op::Const(constant), Op::Compare(Relation::Greater)];
+                    builder.push_condition_term(stage, simple.n, &above)
                 }
             };
         }
     }
-    builder.finish().expect("small predicates fit")
+    builder.finish()
 }
 
 /// One step of the schedule. A receive on an empty channel does nothing.
@@ -145,7 +150,8 @@ impl System {
         let armed: Vec<usize> = (0..NODES).filter(|&node| has_terms(node)).collect();
         self.nodes.iter_mut().for_each(|node| node.remove(slot));
         for &node in &armed {
-            self.nodes[node].install(slot, generation, detector, &program_for(linked, node)).expect("a new generation");
+            let program = program_for(linked, node).expect("small predicates fit");
+            self.nodes[node].install(slot, generation, detector, &program).expect("a new generation");
         }
         for &node in &armed {
             self.nodes[node].enable(slot, generation).expect("just installed");
@@ -291,9 +297,6 @@ pub fn linked_predicates() -> impl Strategy<Value = Linked> {
     ];
     let n = prop_oneof![6 => Just(1u16), 2 => Just(2), 1 => Just(3)];
     let simple = (0..NODES, what, n).prop_map(|(node, what, n)| Simple { node, what, n });
-    // A node has 31 bytes for its terms, at most 6 each: five terms always fit.
-    let fits = |linked: &Linked| {
-        (0..NODES).all(|node| linked.iter().flatten().filter(|simple| simple.node == node).count() <= 5)
-    };
+    let fits = |linked: &Linked| (0..NODES).all(|node| program_for(linked, node).is_ok());
     prop::collection::vec(prop::collection::vec(simple, 1..=3), 1..=4).prop_filter("fits every node", fits)
 }

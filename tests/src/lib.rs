@@ -2,3 +2,4 @@
 pub mod algorithm_d;
 pub mod faulty;
 pub mod sim;
+pub mod transcript;

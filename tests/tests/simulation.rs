@@ -1,11 +1,13 @@
-//! Thousands of random systems on random schedules: every promise of halting, stamps and logs holds in all of them.
+//! Thousands of random systems on random schedules: every promise of halting, stamps and logs holds in all of them, and
+//! a driver that breaks one of its duties is found out.
 use proptest::prelude::*;
-use stillpoint_tests::sim::{Adversity, Plan};
+use stillpoint_core::Violation as Refused;
+use stillpoint_tests::faulty::Random;
+use stillpoint_tests::sim::{Adversity, Failure, Plan, Sabotage, Violation};
 
 const CALM: Adversity = Adversity { links: false, resets: false, haste: false };
 
 fn config(cases: u32) -> ProptestConfig {
-    let cases = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
     ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() }
 }
 
@@ -42,4 +44,130 @@ proptest! {
     fn nodes_that_reset_break_nothing(nodes in 2_usize..=5, shape: u64, choices in schedule(200)) {
         holds(nodes, shape, choices, Adversity { resets: true, ..CALM })?;
     }
+}
+
+/// The same plans for every mutant, from seeds.
+fn seeded_plan(seed: u64) -> Plan {
+    let mut random = Random::new(seed);
+    let nodes = 2 + random.below(4) as usize;
+    let length = 50 + random.below(250);
+    let choices = (0..length).map(|_| random.next() as u32).collect();
+    Plan::random(nodes, random.next(), choices, CALM)
+}
+
+/// Drops every choice that is not needed for the run to fail.
+fn shrink(mut plan: Plan, mut failure: Failure) -> Failure {
+    let mut at = plan.choices.len();
+    while at > 0 {
+        at -= 1;
+        let choice = plan.choices.remove(at);
+        match plan.run() {
+            Err(shorter) => failure = shorter,
+            Ok(_) => plan.choices.insert(at, choice),
+        }
+    }
+    failure
+}
+
+/// A mutant is noticed in at least `often` of 100 runs, each time for a good reason; without it all of them pass.
+fn is_noticed(sabotage: Sabotage, often: usize, expected: impl Fn(&Violation) -> bool) {
+    let mut failures = Vec::new();
+    for seed in 0..100 {
+        let mut plan = seeded_plan(seed);
+        let sound = plan.run();
+        assert!(sound.is_ok(), "seed {seed}: {}", sound.unwrap_err());
+        plan.setup.sabotage = Some(sabotage);
+        failures.extend(plan.run().err().map(|failure| (plan, failure)));
+    }
+    assert!(failures.len() >= often, "{sabotage:?} was noticed in {} of 100 runs only", failures.len());
+    for (_, failure) in &failures {
+        assert!(expected(&failure.violation), "{sabotage:?} was noticed for another reason: {failure}");
+    }
+    let noticed = failures.len();
+    let (plan, failure) = failures.swap_remove(0);
+    println!("{sabotage:?} was noticed in {noticed} of 100 runs; the first, shrunk:\n{}", shrink(plan, failure));
+}
+
+#[test]
+fn a_dropped_marker_is_noticed() {
+    is_noticed(Sabotage::DropMarker, 50, |violation| {
+        matches!(violation, Violation::NotStopped(_) | Violation::Certificate(Refused::MissingMarker(_)))
+    });
+}
+
+#[test]
+fn a_message_that_overtakes_another_is_noticed() {
+    is_noticed(Sabotage::OvertakeMessage, 50, |violation| {
+        matches!(violation, Violation::WrongMessage(_) | Violation::WrongClock { .. } | Violation::Refused(..))
+    });
+}
+
+#[test]
+fn a_send_after_the_halt_is_noticed() {
+    is_noticed(Sabotage::SendAfterHalt, 10, |violation| {
+        matches!(
+            violation,
+            Violation::Certificate(Refused::UncountedMessage { .. } | Refused::AfterMarker { .. })
+                | Violation::WrongMessage(_)
+                | Violation::WrongClock { .. }
+                | Violation::Refused(..)
+        )
+    });
+}
+
+#[test]
+fn a_marker_one_message_too_far_is_noticed() {
+    is_noticed(Sabotage::MarkerTooFar, 90, |violation| {
+        matches!(violation, Violation::NotStopped(_) | Violation::Certificate(Refused::MarkerAhead { .. }))
+    });
+}
+
+#[test]
+fn a_stale_marker_taken_for_a_new_one_is_noticed() {
+    is_noticed(Sabotage::RelabelStaleMarker, 50, |violation| matches!(violation, Violation::NobodyStarted(..)));
+}
+
+#[test]
+fn a_stale_release_that_is_obeyed_is_noticed() {
+    is_noticed(Sabotage::ObeyStaleRelease, 20, |violation| matches!(violation, Violation::NobodyReleased(..)));
+}
+
+#[test]
+fn a_receive_without_merging_the_stamp_is_noticed() {
+    is_noticed(Sabotage::StripStamp, 30, |violation| {
+        matches!(
+            violation,
+            Violation::WrongClock { .. }
+                | Violation::Certificate(Refused::EffectWithoutCause { .. })
+                | Violation::Log(..)
+        )
+    });
+}
+
+#[test]
+fn a_stage_that_is_not_forwarded_is_noticed() {
+    is_noticed(Sabotage::StripStages, 5, |violation| matches!(violation, Violation::Predicate(_)));
+}
+
+#[test]
+fn a_message_forgotten_by_a_resume_is_noticed() {
+    is_noticed(Sabotage::LoseOnResume, 50, |violation| {
+        matches!(
+            violation,
+            Violation::WrongMessage(_)
+                | Violation::NotStopped(_)
+                | Violation::Lost(_)
+                | Violation::OtherChannelState(_)
+                | Violation::Certificate(Refused::LostMessage { .. })
+                | Violation::Refused(..)
+                | Violation::WrongClock { .. }
+        )
+    });
+}
+
+#[test]
+fn an_application_that_runs_on_after_the_halt_is_noticed() {
+    is_noticed(Sabotage::KeepRunning, 90, |violation| {
+        matches!(violation, Violation::OtherState(_) | Violation::WrongMessage(_))
+    });
 }

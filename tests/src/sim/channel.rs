@@ -32,6 +32,8 @@ pub struct Message {
     pub stamp: usize,
     /// The life of the sender.
     pub life: u32,
+    /// Which event of the sender it is.
+    pub event: u32,
     /// Its place in the channel, counted by the sender in the present pair of lives.
     pub number: u32,
 }

@@ -1,7 +1,7 @@
 //! What a driver does: the effects of a step in the order of their fields, and what arrives on the control lanes.
 use super::system::{Cause, tell};
 use super::{Control, Lane, Message, Sabotage, System, Violation};
-use stillpoint_core::{Effects, Event, EventKind, HaltId, HaltMarker, Input, PortId, PortSet, StampKind, Then};
+use stillpoint_core::{Effects, Event, EventKind, HaltId, HaltMarker, Input, Phase, PortId, PortSet, StampKind, Then};
 
 impl<const N: usize, const S: usize> System<N, S> {
     /// Does what the effects say.
@@ -45,7 +45,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         match effects.then {
             Then::Continue => {
                 if !effects.markers.is_empty() {
-                    tell!(self, "{node}: says again: marker #{}{}", halt.0, self.lanes(node, effects.markers));
+                    tell!(self, "{node}: says again marker #{}{}", halt.0, self.lanes(node, effects.markers));
                 }
             }
             Then::Halt => {
@@ -55,7 +55,8 @@ impl<const N: usize, const S: usize> System<N, S> {
             Then::Park => tell!(self, "{node}: parked"),
             Then::Run => tell!(self, "{node}: runs on"),
             Then::Resume => {
-                tell!(self, "{node}: resume from #{}{}", halt.0, self.lanes(node, effects.releases));
+                let release = if effects.releases.is_empty() { "" } else { ", release" };
+                tell!(self, "{node}: resume from #{}{release}{}", halt.0, self.lanes(node, effects.releases));
                 if !self.released.contains(&halt) {
                     return Err(Violation::NobodyReleased(node, halt));
                 }
@@ -159,7 +160,9 @@ impl<const N: usize, const S: usize> System<N, S> {
                 let effects = self.step(node, Input::Release { port, id: obeyed })?;
                 if effects.then != Then::Resume {
                     let label = self.channels[edge].label(lane);
-                    tell!(self, "{node}: release #{} from {label} changes nothing", id.0);
+                    let waits = matches!(self.members[node].node.phase(), Phase::Draining { released: true, .. });
+                    let what = if waits { "waits for the draining" } else { "changes nothing" };
+                    tell!(self, "{node}: release #{} from {label} {what}", id.0);
                 }
                 self.apply(node, &effects, None, Cause::Own)?;
             }

@@ -6,8 +6,10 @@
 mod app;
 mod channel;
 mod check;
+mod console;
 mod driver;
 mod life;
+mod linked;
 mod logs;
 mod member;
 mod plan;
@@ -18,6 +20,8 @@ mod violation;
 
 pub use app::App;
 pub use channel::{Channel, Control, Lane, Message};
+pub use console::Console;
+pub use linked::Linked;
 pub use member::{Entry, Log, Member, PORTS};
 pub use plan::{Adversity, Failure, Plan, Seen};
 pub use reference::{Happened, Reference, State};

@@ -1,8 +1,9 @@
 //! Random systems and schedules from plain numbers, so that whoever generates them can also shrink them.
-use super::{HaltMode, Lane, Setup, System, Violation};
+use super::{HaltMode, Lane, Member, Setup, System, Violation};
 use crate::faulty::Random;
 use std::fmt;
 use stillpoint_core::log::Recording;
+use stillpoint_core::predicate::Detector;
 use stillpoint_core::{EventKind, HaltId, KindSet, StampKind};
 
 /// What else may go wrong in a run.
@@ -30,6 +31,8 @@ pub struct Plan {
     pub nodes: usize,
     /// The system.
     pub setup: Setup,
+    /// Who looks for the two stages of a linked predicate, if one is armed.
+    pub linked: Option<(usize, usize)>,
     /// Who is asked for the first halt after the schedule.
     pub first: usize,
     /// The schedule.
@@ -92,8 +95,11 @@ impl Plan {
         let recordings = (0..nodes).map(|_| random_recording(&mut random, stamps)).collect();
         let capacity = 1 + random.below(4) as usize;
         let setup = Setup { capacity, mode, stamps, recordings, ..Setup::new(&edges) };
-        let first = random.below(nodes as u32) as usize;
-        Self { nodes, setup, first, choices, adversity }
+        let mut node = || random.below(nodes as u32) as usize;
+        let (first, linked) = (node(), Some((node(), node())));
+        // A reset clears what its node looks for.
+        let linked = linked.filter(|_| !adversity.resets);
+        Self { nodes, setup, linked, first, choices, adversity }
     }
 
     /// Puts the system through the schedule, then halts, releases, halts again, releases, and checks everything.
@@ -131,6 +137,9 @@ impl Plan {
     fn drive<const N: usize, const S: usize>(&self, system: &mut System<N, S>) -> Result<Seen, Violation> {
         let mut seen = Seen::default();
         system.start()?;
+        if let Some((first, second)) = self.linked {
+            system.arm(first, second, Detector::Causal)?;
+        }
         for choice in &self.choices {
             self.choose(system, *choice)?;
         }
@@ -138,9 +147,7 @@ impl Plan {
         let first = self.first % N;
         for at in [first, (first + 1) % N] {
             // The second halt comes straight after the first is released.
-            let parked = system.halt_of_all();
-            if parked.is_err() {
-                system.check_running()?;
+            if !system.members.iter().any(Member::is_halted) {
                 system.halt(at)?;
                 system.settle()?;
             }
@@ -163,29 +170,25 @@ impl Plan {
 
     /// One step.
     fn choose<const N: usize, const S: usize>(&self, system: &mut System<N, S>, choice: u32) -> Result<(), Violation> {
-        let pick = (choice >> 6) as usize;
+        let pick = (choice >> 8) as usize;
         let (node, edge) = (pick % N, pick % system.channels.len());
         let last = system.members[node].node.last_halt();
-        match choice % 64 {
-            0..=15 => drop(system.send(edge, None)?),
-            16..=29 => drop(system.receive(edge)?),
-            30..=45 => drop(system.deliver(edge, Lane::BOTH[pick / system.channels.len() % 2])?),
-            46..=52 => drop(system.local(node, (pick / N % 200) as u16)?),
-            53 => drop(system.watch(node, 0, pick as i32)?),
-            54 => drop(system.halt(node)?),
-            55 if self.adversity.haste || system.halt_of_all().is_ok() => drop(system.release(node, last)?),
-            56 if self.adversity.haste => drop(system.drain_limit(node)?),
-            57 => drop(system.fault(node)?),
-            58 => system.read_log(node)?,
-            59 => drop(system.suspend(node, pick / N % 2 == 0)?),
-            60..=61 if self.adversity.links => {
-                if !system.link_down(edge)? {
-                    system.link_up(edge);
-                }
-            }
-            62 if self.adversity.resets => system.reset(node, true)?,
+        match choice % 256 {
+            0..=69 => drop(system.send(edge, None)?),
+            70..=134 => drop(system.receive(edge)?),
+            135..=184 => drop(system.deliver(edge, Lane::BOTH[pick / system.channels.len() % 2])?),
+            185..=229 => drop(system.local(node, TAGS[pick / N % TAGS.len()])?),
+            230..=232 => drop(system.watch(node, 0, pick as i32)?),
+            233..=234 => drop(system.halt(node)?),
+            235 => drop(system.fault(node)?),
+            236..=241 if self.adversity.haste || system.halt_of_all().is_ok() => drop(system.release(node, last)?),
+            242 if self.adversity.haste => drop(system.drain_limit(node)?),
+            243..=245 => system.read_log(node)?,
+            246..=249 => drop(system.suspend(node, choice % 256 == 246)?),
+            250..=252 if self.adversity.links => drop(system.link_down(edge)? || system.link_up(edge)),
+            253..=254 if self.adversity.resets => system.reset(node, true)?,
             // A release of a halt that is long over must change nothing.
-            63 => {
+            255 => {
                 let stale = HaltId(last.0.wrapping_sub(1));
                 if system.released.contains(&stale) {
                     system.release(node, stale)?;
@@ -248,6 +251,9 @@ impl Plan {
         Ok(())
     }
 }
+
+/// Tracepoints with short and long wire forms, among them the stages of the linked predicate.
+const TAGS: [u16; 8] = [1, 2, 1, 2, 0, 40, 126, 300];
 
 fn random_recording(random: &mut Random, stamps: StampKind) -> Recording {
     // Event stamps are sound only where every node records every send and receive.

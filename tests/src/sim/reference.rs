@@ -82,7 +82,7 @@ impl Reference {
     /// The next message is taken; says which it must be.
     pub fn receive(&mut self, edge: usize, event: Event) -> Option<Vec<u8>> {
         let to = self.edges[edge].1;
-        let Some((clock, payload)) = self.next_message(edge) else { return None };
+        let (clock, payload) = self.next_message(edge)?;
         for (mine, theirs) in self.states[to].clock.iter_mut().zip(&clock) {
             if EventNumber(*theirs).is_newer_than(EventNumber(*mine)) {
                 *mine = *theirs;

@@ -1,5 +1,5 @@
 //! The system: nodes, channels and the oracle beside them, and what the applications and the host can do.
-use super::{Channel, HaltMode, Lane, Member, Message, PORTS, Reference, Sabotage, Setup, Violation};
+use super::{Channel, HaltMode, Lane, Linked, Member, Message, PORTS, Reference, Sabotage, Setup, Violation};
 use stillpoint_core::predicate::SlotSet;
 use stillpoint_core::{
     Channel as Name, Command, Effects, Event, EventKind, HaltId, Input, Node, NodeId, Phase, StepError, Then,
@@ -36,6 +36,8 @@ pub struct System<const N: usize, const S: usize = 8192> {
     pub released: Vec<HaltId>,
     /// Predicates that fired, and where.
     pub fired: Vec<(usize, SlotSet)>,
+    /// The linked predicate that is armed, if any.
+    pub linked: Option<Linked>,
     /// What happened, if it is to be told.
     pub story: Option<Vec<String>>,
     /// Ticks since the start.
@@ -73,7 +75,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         });
         let (channels, reference) = (channels.collect(), Reference::new(N, &setup.edges));
         let (started, released, fired) = (Vec::new(), Vec::new(), Vec::new());
-        Self { setup, members, channels, reference, started, released, fired, story: None, now: 0 }
+        Self { setup, members, channels, reference, started, released, fired, linked: None, story: None, now: 0 }
     }
 
     /// All nodes start, with nothing retained.
@@ -93,6 +95,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         self.reference.happen(node, event, Some(&lived));
         tell!(self, "{node}: tracepoint {tag}");
         self.apply(node, &effects, None, Cause::Own)?;
+        self.check_linked(node, tag, !effects.fired.is_empty())?;
         Ok(true)
     }
 
@@ -138,13 +141,14 @@ impl<const N: usize, const S: usize> System<N, S> {
         let (stamp, life) = (bytes.len(), self.members[from].life);
         bytes.extend(&payload);
         let number = self.members[from].node.count(name.out).unwrap_or(0);
+        let event = self.members[from].node.number().0;
         // To a peer that was reset and has not been heard of since, a message is lost.
         let arrives = self.members[from].greeted[usize::from(name.out.0)] == self.members[to].life;
         self.members[from].app.live(&payload);
         self.reference.send(edge, Event::send(name.out), &payload, arrives);
         tell!(self, "{from}: send {} -> {to}{}", show(&payload), if arrives { "" } else { ", into the void" });
         self.channels[edge].lost += u32::from(!arrives);
-        let message = arrives.then_some((edge, Message { bytes, stamp, life, number }));
+        let message = arrives.then_some((edge, Message { bytes, stamp, life, event, number }));
         self.apply(from, &effects, message, Cause::Own)?;
         Ok(true)
     }
@@ -178,7 +182,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         if !channel.up || message.life != self.members[to].greeted[into] {
             return Ok(false);
         }
-        let stamp = self.sabotage_stamp(edge, &message);
+        let stamp = self.sabotage_stamp(&message);
         let Some(effects) = self.application(to, Input::Receive { port: name.into, stamp: &stamp })? else {
             return Ok(false);
         };
@@ -193,23 +197,16 @@ impl<const N: usize, const S: usize> System<N, S> {
         Ok(true)
     }
 
-    fn sabotage_stamp(&self, edge: usize, message: &Message) -> Vec<u8> {
+    fn sabotage_stamp(&self, message: &Message) -> Vec<u8> {
         const CARRY: u8 = 1 << 5;
-        let payload = &message.bytes[message.stamp..];
+        let (stamp, payload) = message.bytes.split_at(message.stamp);
+        // One slot is armed at most: a count and two bytes, behind the stamp.
+        let carry = stamp[0] & CARRY;
+        let (stamp, stages) = stamp.split_at(stamp.len() - if carry == 0 { 0 } else { 3 });
         match self.setup.sabotage {
-            Some(Sabotage::StripStamp) => {
-                let from = usize::from(self.channels[edge].name.from.0);
-                // The form of an event stamp: its head says that the number follows.
-                let number = self.members[from].node.number().0;
-                [&[0x1F][..], &number.to_le_bytes(), payload].concat()
-            }
-            Some(Sabotage::StripStages) if message.bytes[0] & CARRY != 0 => {
-                // One slot is armed at most: a count and two bytes.
-                let mut bytes = message.bytes[..message.stamp - 3].to_vec();
-                bytes[0] &= !CARRY;
-                bytes.extend(payload);
-                bytes
-            }
+            // An event stamp whose head says that the number follows.
+            Some(Sabotage::StripStamp) => [&[0x1F | carry][..], &message.event.to_le_bytes(), stages, payload].concat(),
+            Some(Sabotage::StripStages) => [&[stamp[0] & !CARRY][..], &stamp[1..], payload].concat(),
             _ => message.bytes.clone(),
         }
     }

@@ -2,7 +2,7 @@
 use super::{Central, Delay, Satellite, Tell, ThreadId, ThreadSet};
 use crate::NodeId;
 
-/// The answer to an [`Ask`].
+/// The answer to an [`Ask`](super::Ask).
 ///
 /// # Example: nobody is delayed
 /// ```

@@ -84,6 +84,7 @@ impl Net {
             self.now = self.now.max(due);
             let Self { doors, post, now, .. } = self;
             doors.iter_mut().for_each(|door| door.recheck(*now).unwrap().for_each(|effect| push(post, effect)));
+            assert!(post[0].is_some(), "an alarm that is due lets somebody in");
             self.settle();
         }
         self.now = now;
@@ -160,6 +161,39 @@ fn who_waits_behind_a_frozen_thread_is_frozen_with_it() {
     assert_eq!(net.at(A).delay(ThreadId(0), 1_000).ticks, 990);
     net.on(C, UNPARK, 0);
     assert_eq!(net.at(A).left(timeout, 1_010), Left::Ticks(80));
+}
+
+#[test]
+fn a_stop_freezes_through_a_chain_of_waiting_threads_on_this_node_and_on_others() {
+    // 0 and 3 on A: 0 waits for 3, which waits for 1 on B, which waits for 2 on C.
+    let mut net = Net::new([&[A], &[B, A], &[C, B], &[A]]);
+    let timeout = net.at(A).deadline(ThreadId(0), 100, 0).unwrap();
+    net.wait(A, 0, 3);
+    net.wait(A, 3, 1);
+    net.wait(B, 1, 2);
+    net.until(10);
+    net.on(C, STOP, 2);
+    net.until(1_000);
+    assert_eq!(net.at(A).left(timeout, 1_000), Left::Frozen);
+    net.on(C, RESUME, 2);
+    assert_eq!(net.at(A).left(timeout, 1_010), Left::Ticks(80));
+    assert!(net.at(A).suspended().is_empty() && net.at(B).suspended().is_empty());
+}
+
+#[test]
+fn a_hold_freezes_whoever_waits_for_the_held_thread() {
+    // 0 on A waits for 1, which is held at C's door for 2, which is stopped there.
+    let mut net = Net::new([&[A], &[B, C, A], &[C], &[]]);
+    let timeout = net.at(A).deadline(ThreadId(0), 100, 0).unwrap();
+    net.wait(A, 0, 1);
+    net.on(C, STOP, 2);
+    net.until(10);
+    assert!(!net.go(1, B, C, Step::Call));
+    net.until(500);
+    assert_eq!(net.at(A).left(timeout, 500), Left::Frozen);
+    net.on(C, RESUME, 2);
+    net.until(520);
+    assert_eq!(net.at(A).left(timeout, 520), Left::Ticks(80));
 }
 
 #[test]

@@ -238,6 +238,19 @@ fn a_restarted_peer_is_met_again_and_what_was_not_acknowledged_is_reported_lost(
 }
 
 #[test]
+fn a_restarted_peer_that_knows_this_end_already_does_not_hide_the_loss() {
+    let (mut a, _) = up();
+    a.send(Lane::Data, &[1]).unwrap();
+    assert!((0..10).any(|step| shout(&mut a, step * 100) == Some(LinkEvent::Down)));
+    // The new peer hears a hello of this end before it is heard itself, so its own hello names both.
+    let mut b = End::new(CONFIG, 2);
+    carry(&mut a, &mut b, 5000);
+    assert_eq!(carry(&mut b, &mut a, 5000), Some(LinkEvent::PeerReset { lost_data: 1, lost_control: 0 }));
+    settle(&mut a, &mut b, 5000);
+    assert_eq!((a.phase(), b.phase()), (LinkPhase::Up, LinkPhase::Up));
+}
+
+#[test]
 fn a_peer_that_restarts_with_a_number_it_used_before_takes_another() {
     for again in [1, 250, 3] {
         let (mut a, mut b) = (End::new(CONFIG, 1), End::new(CONFIG, 3));

@@ -5,7 +5,7 @@ use stillpoint_core::Violation as Refused;
 use stillpoint_tests::faulty::Random;
 use stillpoint_tests::sim::{Adversity, Failure, Plan, Sabotage, Violation};
 
-const CALM: Adversity = Adversity { links: false, resets: false, haste: false };
+const CALM: Adversity = Adversity { links: false, resets: false, forgetful: false, haste: false };
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() }
@@ -41,9 +41,56 @@ proptest! {
     }
 
     #[test]
+    fn nodes_that_reset_and_remember_nothing_are_told_where_they_stood(nodes in 2_usize..=5, shape: u64, choices in schedule(200)) {
+        holds(nodes, shape, choices, Adversity { resets: true, forgetful: true, ..CALM })?;
+    }
+
+    #[test]
+    fn resets_and_links_that_go_down_together_break_nothing(nodes in 2_usize..=5, shape: u64, choices in schedule(200)) {
+        holds(nodes, shape, choices, Adversity { resets: true, links: true, ..CALM })?;
+    }
+
+    #[test]
     fn nodes_that_reset_break_nothing(nodes in 2_usize..=5, shape: u64, choices in schedule(200)) {
         holds(nodes, shape, choices, Adversity { resets: true, ..CALM })?;
     }
+}
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    #[test]
+    fn a_channel_over_a_serial_line_with_faults_is_a_channel(
+        nodes in 2_usize..=5, shape: u64, choices in schedule(400), edge: usize, haste: bool,
+    ) {
+        let mut plan = Plan::random(nodes, shape, choices, Adversity { haste, ..CALM });
+        plan.setup.serial = Some((edge % plan.setup.edges.len(), shape));
+        if let Err(failure) = plan.run() {
+            return Err(TestCaseError::fail(format!("{:?}\n{failure}", plan.setup)));
+        }
+    }
+}
+
+/// Were the runs about anything? Halts with messages in flight, logs, losses and repetitions all occurred.
+#[test]
+fn the_runs_are_not_about_nothing() {
+    let (mut halts, mut in_flight, mut events, mut records, mut dropped, mut lost, mut repeated) =
+        (0, 0, 0, 0, 0, 0, 0);
+    for seed in 0..200 {
+        let mut plan = seeded_plan(seed);
+        plan.adversity = Adversity { resets: seed % 4 == 1, links: seed % 4 == 2, ..CALM };
+        plan.linked = plan.linked.filter(|_| !plan.adversity.resets);
+        plan.setup.serial = (seed % 4 == 3).then_some((0, seed));
+        let seen = if seed % 8 == 0 { plan.run_with_ring::<128>() } else { plan.run() };
+        let seen = seen.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+        (halts, in_flight) = (halts + seen.halts, in_flight + seen.in_flight);
+        (events, records, dropped) = (events + seen.events, records + seen.records, dropped + seen.dropped);
+        (lost, repeated) = (lost + seen.lost, repeated + seen.repeated);
+    }
+    println!("200 runs: {halts} halts with {in_flight} messages in flight, {events} events, {records} records,");
+    println!("{dropped} dropped, {lost} messages lost by resets, {repeated} frames sent again");
+    assert!(halts >= 400 && in_flight > 400 && events > 5_000 && records > 2_000);
+    assert!(dropped > 20 && lost > 20 && repeated > 100);
 }
 
 /// The same plans for every mutant, from seeds.

@@ -1,4 +1,5 @@
 //! A channel: messages in flight, a control lane each way, one slot for a marker.
+use super::Wire;
 use std::collections::VecDeque;
 use stillpoint_core::predicate::Reached;
 use stillpoint_core::{Channel as Name, HaltId, HaltMarker, Hello};
@@ -80,6 +81,8 @@ pub struct Channel<const N: usize> {
     pub up: bool,
     /// Messages that resets took with them.
     pub lost: u32,
+    /// The serial line it runs over, if its ends are on two boards.
+    pub wire: Option<Box<Wire>>,
 }
 
 impl<const N: usize> Channel<N> {
@@ -87,12 +90,43 @@ impl<const N: usize> Channel<N> {
     #[must_use]
     pub fn new(name: Name) -> Self {
         let (messages, control) = (VecDeque::new(), [VecDeque::new(), VecDeque::new()]);
-        Self { name, messages, control, slot: None, arrived: Vec::new(), up: true, lost: 0 }
+        Self { name, messages, control, slot: None, arrived: Vec::new(), up: true, lost: 0, wire: None }
     }
 
-    /// What is on its way on a lane.
-    pub fn lane(&mut self, lane: Lane) -> &mut VecDeque<Control<N>> {
-        &mut self.control[lane as usize]
+    /// A message leaves.
+    pub fn put_message(&mut self, message: Message) {
+        self.wire.iter_mut().for_each(|wire| wire.send_message(&message.bytes));
+        self.messages.push_back(message);
+    }
+
+    /// Whether the next message can be taken.
+    #[must_use]
+    pub fn has_message(&self) -> bool {
+        self.up && self.wire.as_ref().is_none_or(|wire| wire.has_message()) && !self.messages.is_empty()
+    }
+
+    /// The message at `place` is taken; 0 is the next.
+    pub fn take_message(&mut self, place: usize) {
+        let taken = self.messages.remove(place);
+        if let (Some(wire), Some(message)) = (&mut self.wire, taken) {
+            wire.take_message(&message.bytes);
+        }
+    }
+
+    /// A control message leaves.
+    pub fn put_control(&mut self, lane: Lane, control: Control<N>) {
+        self.wire.iter_mut().for_each(|wire| wire.send_control(lane, &control));
+        self.control[lane as usize].push_back(control);
+    }
+
+    /// The next control message of a lane, if it has arrived.
+    pub fn take_control(&mut self, lane: Lane) -> Option<Control<N>> {
+        if !self.up || self.wire.as_ref().is_some_and(|wire| !wire.has_control(lane)) {
+            return None;
+        }
+        let control = self.control[lane as usize].pop_front()?;
+        self.wire.iter_mut().for_each(|wire| wire.take_control(lane, &control));
+        Some(control)
     }
 
     /// One end was reset: all that was on its way is gone.

@@ -21,11 +21,27 @@ impl<const N: usize, const S: usize> System<N, S> {
             for node in 0..N {
                 self.start_if_ready(node)?;
             }
+            moved |= self.tick_wires()?;
             if !moved {
                 return Ok(());
             }
         }
         Err(Violation::NeverSettles)
+    }
+
+    /// Lets time pass on the serial lines; whether anything is still on its way there.
+    pub fn tick_wires(&mut self) -> Result<bool, Violation> {
+        let mut busy = false;
+        for (edge, channel) in self.channels.iter_mut().enumerate() {
+            let Some(wire) = &mut channel.wire else { continue };
+            wire.tick();
+            busy |= wire.is_busy();
+            let miscounted = wire.in_flight().is_some_and(|in_flight| in_flight != channel.messages.len());
+            if wire.damaged || miscounted && self.setup.sabotage.is_none() {
+                return Err(Violation::WrongMessage(edge));
+            }
+        }
+        Ok(busy)
     }
 
     /// The halt in which every node is parked; the first node that is not, otherwise.
@@ -138,7 +154,7 @@ impl<const N: usize, const S: usize> System<N, S> {
     /// All messages are taken by those who run, and none is missing: what was sent is received or lost by a reset.
     pub fn check_nothing_lost(&mut self) -> Result<(), Violation> {
         for edge in 0..self.channels.len() {
-            while self.receive(edge)? {}
+            while self.receive(edge)? || self.tick_wires()? {}
             let name = self.channels[edge].name;
             let (from, to) = (&self.members[usize::from(name.from.0)], &self.members[usize::from(name.to.0)]);
             let knows = from.greeted[usize::from(name.out.0)] == to.life;

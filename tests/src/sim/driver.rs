@@ -17,7 +17,7 @@ impl<const N: usize, const S: usize> System<N, S> {
             self.members[node].write(event, now);
         }
         if let Some((edge, message)) = message {
-            self.channels[edge].messages.push_back(message);
+            self.channels[edge].put_message(message);
         }
         self.check_clock(node)?;
         if !effects.fired.is_empty() {
@@ -112,7 +112,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         if lane == Lane::Reverse && !self.setup.reverse_lanes {
             return;
         }
-        self.channels[edge].lane(lane).push_back(control);
+        self.channels[edge].put_control(lane, control);
     }
 
     fn put_marker(&mut self, node: usize, port: PortId, mut marker: HaltMarker<N>, again: bool) {
@@ -121,7 +121,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         let dropped = sabotage == Some(Sabotage::DropMarker) && edge == 0;
         if dropped || lane == Lane::Reverse && !self.setup.reverse_lanes {
             // Nobody is there to acknowledge it, and nobody waits.
-            self.channels[edge].lane(lane.back()).push_back(Control::Arrived(marker.id));
+            self.channels[edge].put_control(lane.back(), Control::Arrived(marker.id));
             return;
         }
         if sabotage == Some(Sabotage::MarkerTooFar) {
@@ -139,10 +139,7 @@ impl<const N: usize, const S: usize> System<N, S> {
 
     /// Delivers what is next on a control lane.
     pub fn deliver(&mut self, edge: usize, lane: Lane) -> Result<bool, Violation> {
-        if !self.channels[edge].up {
-            return Ok(false);
-        }
-        let Some(control) = self.channels[edge].lane(lane).pop_front() else { return Ok(false) };
+        let Some(control) = self.channels[edge].take_control(lane) else { return Ok(false) };
         let (node, port) = self.receiving_end(edge, lane);
         match control {
             Control::Marker { marker, again } => self.marker_arrives(edge, lane, marker, again)?,
@@ -187,7 +184,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         again: bool,
     ) -> Result<(), Violation> {
         let (node, port) = self.receiving_end(edge, lane);
-        self.channels[edge].lane(lane.back()).push_back(Control::Arrived(marker.id));
+        self.channels[edge].put_control(lane.back(), Control::Arrived(marker.id));
         let last = self.members[node].node.last_halt();
         if self.setup.sabotage == Some(Sabotage::RelabelStaleMarker) && !marker.id.is_newer_than(last) {
             marker.id = last.next();

@@ -32,6 +32,18 @@ impl<const N: usize, const S: usize> System<N, S> {
         self.start_if_ready(node)
     }
 
+    /// Whether all peers of a node know that it is in its present epoch.
+    #[must_use]
+    pub fn peers_know(&self, node: usize) -> bool {
+        let member = &self.members[node];
+        let peers = member.ends.iter().map(|(edge, _)| {
+            let (from, to) = self.setup.edges[*edge];
+            if from == node { to } else { from }
+        });
+        let known = |peer: usize| self.members[peer].node.clock().get(member.node.id());
+        peers.into_iter().all(|peer| known(peer).0 != 0 && known(peer).epoch() == member.node.number().epoch())
+    }
+
     /// The end of a channel that sends on `lane` introduces itself to the other.
     fn say_hello(&mut self, edge: usize, lane: Lane) {
         let name = self.channels[edge].name;
@@ -39,7 +51,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         let member = &self.members[usize::from(node.0)];
         let life = member.has_started().then_some(member.life);
         if let Some(hello) = member.node.hello(port) {
-            self.channels[edge].lane(lane).push_back(Control::Hello { hello, life });
+            self.channels[edge].put_control(lane, Control::Hello { hello, life });
         }
     }
 

@@ -17,6 +17,7 @@ mod reference;
 mod setup;
 mod system;
 mod violation;
+mod wire;
 
 pub use app::App;
 pub use channel::{Channel, Control, Lane, Message};
@@ -28,3 +29,4 @@ pub use reference::{Happened, Reference, State};
 pub use setup::{HaltMode, Sabotage, Setup};
 pub use system::System;
 pub use violation::Violation;
+pub use wire::Wire;

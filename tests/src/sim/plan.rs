@@ -13,6 +13,8 @@ pub struct Adversity {
     pub links: bool,
     /// Nodes are reset, and remember where they stood.
     pub resets: bool,
+    /// Nodes that are reset remember nothing, if all their peers know in which epoch they were.
+    pub forgetful: bool,
     /// The host releases before everybody has stopped, and drivers lose patience while draining.
     pub haste: bool,
 }
@@ -56,6 +58,8 @@ pub struct Seen {
     pub dropped: u32,
     /// Messages lost by resets.
     pub lost: u32,
+    /// Frames that a serial line made its link send again.
+    pub repeated: u32,
 }
 
 /// A run that broke a promise, told step by step.
@@ -142,6 +146,7 @@ impl Plan {
         }
         for choice in &self.choices {
             self.choose(system, *choice)?;
+            system.tick_wires()?;
         }
         self.calm(system)?;
         let first = self.first % N;
@@ -186,7 +191,11 @@ impl Plan {
             243..=245 => system.read_log(node)?,
             246..=249 => drop(system.suspend(node, choice % 256 == 246)?),
             250..=252 if self.adversity.links => drop(system.link_down(edge)? || system.link_up(edge)),
-            253..=254 if self.adversity.resets => system.reset(node, true)?,
+            // Two that forget at the same time, each what the other was, are beyond help.
+            253..=254 if self.adversity.forgetful && !system.members.iter().all(Member::has_started) => {}
+            253..=254 if self.adversity.resets => {
+                system.reset(node, !self.adversity.forgetful || !system.peers_know(node))?
+            }
             // A release of a halt that is long over must change nothing.
             255 => {
                 let stale = HaltId(last.0.wrapping_sub(1));
@@ -240,6 +249,7 @@ impl Plan {
     ) -> Result<(), Violation> {
         seen.events = system.reference.history.iter().map(|events| events.len() as u32).sum();
         seen.lost = system.channels.iter().map(|channel| channel.lost).sum();
+        seen.repeated = system.channels.iter().filter_map(|channel| channel.wire.as_ref()).map(|w| w.repeated()).sum();
         for node in 0..N {
             system.read_log(node)?;
             seen.records += system.check_log(node)?;

@@ -58,6 +58,8 @@ pub struct Setup {
     pub recordings: Vec<Recording>,
     /// Whether channels have a control lane against their direction.
     pub reverse_lanes: bool,
+    /// A channel that runs over a serial line with faults, and the seed of the faults.
+    pub serial: Option<(usize, u64)>,
     /// What is broken.
     pub sabotage: Option<Sabotage>,
 }
@@ -73,6 +75,7 @@ impl Setup {
             stamps: StampKind::Vector,
             recordings: Vec::new(),
             reverse_lanes: true,
+            serial: None,
             sabotage: None,
         }
     }

@@ -1,5 +1,5 @@
 //! The system: nodes, channels and the oracle beside them, and what the applications and the host can do.
-use super::{Channel, HaltMode, Lane, Linked, Member, Message, PORTS, Reference, Sabotage, Setup, Violation};
+use super::{Channel, HaltMode, Lane, Linked, Member, Message, PORTS, Reference, Sabotage, Setup, Violation, Wire};
 use stillpoint_core::predicate::SlotSet;
 use stillpoint_core::{
     Channel as Name, Command, Effects, Event, EventKind, HaltId, Input, Node, NodeId, Phase, StepError, Then,
@@ -71,7 +71,10 @@ impl<const N: usize, const S: usize> System<N, S> {
         let members: Vec<Member<N, S>> = (0..N).map(|me| Member::new(&setup, me)).collect();
         let channels = setup.edges.iter().enumerate().map(|(edge, &(from, to))| {
             let (out, into) = (members[from].port(edge, Lane::Forward), members[to].port(edge, Lane::Reverse));
-            Channel::new(Name { from: NodeId(from as u8), out, to: NodeId(to as u8), into })
+            let mut channel = Channel::new(Name { from: NodeId(from as u8), out, to: NodeId(to as u8), into });
+            channel.wire =
+                setup.serial.filter(|(serial, _)| *serial == edge).map(|(_, seed)| Box::new(Wire::new(seed)));
+            channel
         });
         let (channels, reference) = (channels.collect(), Reference::new(N, &setup.edges));
         let (started, released, fired) = (Vec::new(), Vec::new(), Vec::new());
@@ -161,7 +164,7 @@ impl<const N: usize, const S: usize> System<N, S> {
             let mut message = Message { number: last.number + 1, ..last.clone() };
             message.bytes.truncate(message.stamp);
             message.bytes.extend(payload);
-            self.channels[edge].messages.push_back(message);
+            self.channels[edge].put_message(message);
             tell!(self, "channel {edge}: a refused message goes out all the same");
         }
     }
@@ -179,14 +182,14 @@ impl<const N: usize, const S: usize> System<N, S> {
         let channel = &mut self.channels[edge];
         let second = usize::from(self.setup.sabotage == Some(Sabotage::OvertakeMessage) && channel.messages.len() > 1);
         let Some(message) = channel.messages.get(second).cloned() else { return Ok(false) };
-        if !channel.up || message.life != self.members[to].greeted[into] {
+        if !channel.has_message() || message.life != self.members[to].greeted[into] {
             return Ok(false);
         }
         let stamp = self.sabotage_stamp(&message);
         let Some(effects) = self.application(to, Input::Receive { port: name.into, stamp: &stamp })? else {
             return Ok(false);
         };
-        self.channels[edge].messages.remove(second);
+        self.channels[edge].take_message(second);
         let payload = &stamp[effects.stamp.into()..];
         self.members[to].app.live(payload);
         tell!(self, "{to}: got {} from {from}", show(payload));

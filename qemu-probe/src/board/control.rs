@@ -95,17 +95,28 @@ impl Board {
         if !mask_interrupts {
             self.gdb.order("Qqemu.sstep=1")?;
         }
-        self.gdb.send(format!("vCont;s:{}", thread(core)).as_bytes())?;
-        let reply = self.gdb.receive()?;
-        self.selected = None;
+        let before = self.core_register(core, PC)?;
+        let mut reset = self.step_once(core)?;
+        // A stop that was under way already can end a step before it has begun. To repeat it is harmless even if the core
+        // did step: only a branch to itself leaves the program counter where it was.
+        if !reset && self.core_register(core, PC)? == before {
+            reset = self.step_once(core)?;
+        }
         if !mask_interrupts {
             self.gdb.order("Qqemu.sstep=7")?;
         }
-        // The instruction may have been the one that resets the machine.
-        if StopReply::parse(&reply).is_some_and(|stop| stop.signal == SIGQUIT) {
+        if reset {
             self.after_reset_by_firmware()?;
         }
         Ok(true)
+    }
+
+    /// Returns whether the instruction was one that resets the machine.
+    fn step_once(&mut self, core: usize) -> Result<bool, BoardError> {
+        self.gdb.send(format!("vCont;s:{}", thread(core)).as_bytes())?;
+        let reply = self.gdb.receive()?;
+        self.selected = None;
+        Ok(StopReply::parse(&reply).is_some_and(|stop| stop.signal == SIGQUIT))
     }
 
     /// Halts one core; the others do not notice.

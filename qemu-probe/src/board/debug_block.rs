@@ -93,10 +93,6 @@ impl DebugBlock {
         self.held = self.halted;
     }
 
-    pub(crate) fn stepped(&mut self) {
-        self.fault_status |= DFSR_HALTED;
-    }
-
     /// The machine was reset. `by_us`: a debugger reset it through this core, so the core starts unless it shall be caught.
     pub(crate) fn reset(&mut self, by_us: bool) {
         self.was_reset = true;
@@ -177,9 +173,10 @@ impl DebugBlock {
         match (enabled && value & C_HALT != 0, enabled && value & C_STEP != 0, self.halted) {
             (true, _, false) => Ask::Halt,
             (true, _, true) => Ask::Nothing,
-            (false, true, true) => Ask::Step { mask_interrupts: value & C_MASKINTS != 0 },
+            // A running core executes one more instruction, then halts.
+            (false, true, _) => Ask::Step { mask_interrupts: value & C_MASKINTS != 0 },
             (false, false, true) => Ask::Run,
-            (false, _, false) => Ask::Nothing,
+            (false, false, false) => Ask::Nothing,
         }
     }
 }

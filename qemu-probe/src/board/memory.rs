@@ -1,6 +1,6 @@
 //! Memory and devices, as one core sees them.
 
-use super::debug_block::Ask;
+use super::debug_block::{Ask, DFSR_HALTED};
 use super::{Board, BoardError};
 use crate::gdb::GdbError;
 use crate::machine::{MachineError, Qmp, Region};
@@ -72,7 +72,7 @@ impl Board {
             Ask::Step { mask_interrupts } => self.operate("step a core", |board| {
                 board.stop_vm()?;
                 board.step_over(core, mask_interrupts)?;
-                board.cores[core].stepped();
+                board.cores[core].halt(DFSR_HALTED);
                 Ok(())
             }),
             Ask::ReadRegister(number) => {

@@ -29,8 +29,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-/// How long any operation may take. Killing QEMU is noticed at once; this is for a QEMU that hangs.
-pub(crate) const LIMIT: Duration = Duration::from_millis(1500);
+/// How long any operation may take. The death of QEMU is noticed at once; this is for a QEMU that hangs, and long enough for
+/// one on a busy computer.
+pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 
 /// A machine under debug. Lives in its own thread; see [`BoardHandle`].
 #[derive(Debug)]

@@ -46,8 +46,11 @@ impl Board {
             kept.push((region.base, bytes));
         }
         while self.qmp.poll_event()?.is_some() {}
+        // Our own reset would be taken for one by the firmware and only stop the machine again.
+        self.qmp.execute("set-action", json!({ "reboot": "reset" }))?;
         self.qmp.execute("system_reset", json!({}))?;
         self.qmp.wait_for("RESET", LIMIT)?;
+        self.qmp.execute("set-action", json!({ "reboot": "shutdown" }))?;
         self.selected = None;
         self.constants.clear();
         for (address, bytes) in kept {

@@ -243,6 +243,11 @@ impl MachineBuilder {
         if self.gdb {
             line.arg("-gdb", "chardev:gdb");
         }
+        // QEMU resets only the first core of these machines at a system reset. A loader device that sets a start address
+        // also resets its core; the address does not matter, since the core is held and gets its own when it is released.
+        for core in 1..self.kind.cores() {
+            line.arg("-device", format!("loader,cpu-num={core},addr=0x10000000"));
+        }
         if self.paused || self.elf.is_none() {
             line.arg("-S", "");
         }

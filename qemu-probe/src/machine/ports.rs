@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How long a socket that serves another debugger is waited for.
-const TAKEN_LIMIT: Duration = Duration::from_millis(1500);
+const TAKEN_LIMIT: Duration = Duration::from_secs(2);
 
 /// How a debugger leaves a machine, for the next one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,6 +14,27 @@ use std::sync::Arc;
 
 impl ProbeError for BoardError {}
 
+impl BoardError {
+    /// The error of this crate inside one of probe-rs, if there is one.
+    ///
+    /// ```no_run
+    /// # fn f(core: &mut probe_rs::Core<'_>) {
+    /// use probe_rs::MemoryInterface;
+    /// use qemu_probe::BoardError;
+    /// if let Err(error) = core.read_word_32(0xF000_0000) {
+    ///     assert!(matches!(BoardError::inside(&error), Some(BoardError::Unmapped { .. })));
+    /// }
+    /// # }
+    /// ```
+    pub fn inside(error: &probe_rs::Error) -> Option<&Self> {
+        match error {
+            probe_rs::Error::Arm(ArmError::Probe(DebugProbeError::ProbeSpecific(inner)))
+            | probe_rs::Error::Probe(DebugProbeError::ProbeSpecific(inner)) => inner.downcast_ref(),
+            _ => None,
+        }
+    }
+}
+
 /// A debug probe whose target is a QEMU machine.
 ///
 /// ```no_run

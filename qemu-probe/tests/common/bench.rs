@@ -99,11 +99,14 @@ impl Bench {
         self.register(core, 15)
     }
 
+    /// A register of a halted core. probe-rs learns of a halt that it did not ask for by asking for the status.
     pub fn register(&mut self, core: usize, number: u16) -> u32 {
+        self.status(core);
         self.session.core(core).unwrap().read_core_reg(probe_rs::RegisterId(number)).unwrap()
     }
 
     pub fn set_register(&mut self, core: usize, number: u16, value: u32) {
+        self.status(core);
         self.session.core(core).unwrap().write_core_reg(probe_rs::RegisterId(number), value).unwrap();
     }
 

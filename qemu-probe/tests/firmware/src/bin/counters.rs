@@ -22,6 +22,7 @@ static COUNT: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 static COMMAND: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 /// What `.data` holds after a start, so that a reset can be seen.
 #[unsafe(no_mangle)]
+#[used]
 static INITIALISED: AtomicU32 = AtomicU32::new(0x1234_5678);
 /// Only to be written by the host.
 #[unsafe(no_mangle)]

@@ -1,0 +1,353 @@
+//! Attach and detach, reset, download, RTT, faults, sleep: what happens to a board over its life.
+#![cfg(feature = "probe")]
+
+mod common;
+
+use common::bench::{Bench, LIMIT, PATIENCE, command};
+use common::firmware;
+use probe_rs::architecture::arm::ArmError;
+use probe_rs::flashing::{ElfLoader, ElfOptions};
+use probe_rs::rtt::{Rtt, ScanRegion};
+use probe_rs::{CoreStatus, HaltReason, MemoryInterface, Permissions, VectorCatchCondition};
+use qemu_probe::{BoardError, CoreView, Machine, MachineError, MachineKind, QemuProbe};
+use std::time::Instant;
+
+const KIND: MachineKind = MachineKind::Mps2An521;
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + LIMIT;
+    while !done() {
+        assert!(Instant::now() < end, "never saw {what}");
+        std::thread::yield_now();
+    }
+}
+
+fn board_error(error: probe_rs::Error) -> Option<BoardError> {
+    BoardError::inside(&error).cloned()
+}
+
+#[test]
+fn an_empty_machine_is_loaded_and_started_through_the_probe() {
+    for kind in MachineKind::ALL {
+        let mut bench = Bench::attach(Machine::builder(kind).shared_ram(true).start().unwrap());
+        assert_eq!(bench.cores.status().unwrap(), [CoreView::Halted; 2]);
+        let elf = firmware(kind, "counters");
+        probe_rs::flashing::download_file(&mut bench.session, &elf, ElfLoader(ElfOptions::default())).unwrap();
+        let pc = bench.session.core(0).unwrap().reset_and_halt(PATIENCE).unwrap().pc as u32;
+        assert_eq!(pc, bench.symbol("Reset"), "{kind}: the reset handler");
+        bench.run(0);
+        bench.run(1);
+        for core in [0, 1] {
+            bench.expect_progress(core);
+        }
+    }
+}
+
+#[test]
+fn a_core_found_stopped_stays_stopped_when_the_debugger_leaves() {
+    let machine = Machine::builder(KIND).start().unwrap();
+    let bench = Bench::attach(machine);
+    let Bench { session, cores, machine, .. } = bench;
+    drop((session, cores));
+    // Running empty RAM would have killed QEMU.
+    let (probe, cores) = QemuProbe::attach(&machine).unwrap();
+    assert_eq!(cores.status().unwrap(), [CoreView::Halted; 2]);
+    drop(probe);
+}
+
+#[test]
+fn running_cores_run_on_without_breakpoints_when_the_debugger_leaves() {
+    let mut bench = Bench::running(KIND);
+    let ticks = [bench.tick(0), bench.tick(1)];
+    bench.set_breakpoint(0, ticks[0]);
+    bench.expect_breakpoint(0, ticks[0]);
+    bench.set_breakpoint(1, bench.symbol("both"));
+    let ram = bench.machine.shared_ram().unwrap().clone();
+    let live = bench.symbol("LIVE");
+    let Bench { session, cores, machine, .. } = bench;
+    drop((session, cores));
+    let count = |core: u32| {
+        let mut bytes = [0; 4];
+        ram.read(live + 4 * core, &mut bytes).unwrap();
+        u32::from_le_bytes(bytes)
+    };
+    for core in [0, 1] {
+        let before = count(core);
+        until("a core that runs on", || count(core).wrapping_sub(before) > 100_000);
+    }
+    let mut again = Bench::attach(machine);
+    for core in [0, 1] {
+        again.expect_running(core);
+        again.expect_progress(core);
+    }
+}
+
+#[test]
+fn cores_can_be_left_halted_on_purpose() {
+    let bench = Bench::running(KIND);
+    bench.cores.halt().unwrap();
+    bench.cores.keep_halted().unwrap();
+    let Bench { session, cores, machine, .. } = bench;
+    drop((session, cores));
+    let mut again = Bench::attach(machine);
+    assert_eq!(again.cores.status().unwrap(), [CoreView::Halted; 2]);
+    for core in [0, 1] {
+        again.expect_standstill(core);
+        again.run(core);
+        again.expect_progress(core);
+    }
+}
+
+#[test]
+fn a_detached_machine_is_debugged_by_one_process_after_the_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let machine = Machine::builder(KIND).elf(firmware(KIND, "counters")).shared_ram(true).detached(dir.path());
+    drop(machine.start().unwrap());
+    {
+        let mut first = Bench::attach(Machine::attach(dir.path()).unwrap());
+        first.expect_progress(0);
+        first.halt(1);
+        first.cores.keep_halted().unwrap();
+        let second = QemuProbe::attach(&Machine::attach(dir.path()).unwrap());
+        assert!(matches!(second, Err(MachineError::DebuggerAttached)), "{:?}", second.err());
+    }
+    let mut next = Bench::attach(Machine::attach(dir.path()).unwrap());
+    assert_eq!(next.cores.status().unwrap(), [CoreView::Running, CoreView::Halted]);
+    next.expect_standstill(1);
+    next.run(1);
+    next.expect_progress(1);
+    let Bench { session, cores, machine, .. } = next;
+    drop((session, cores));
+    machine.stop().unwrap();
+}
+
+#[test]
+fn a_second_debugger_is_refused_and_may_come_when_the_first_has_left() {
+    let bench = Bench::running(KIND);
+    let second = QemuProbe::attach(&bench.machine);
+    assert!(matches!(second, Err(MachineError::DebuggerAttached)));
+    let Bench { session, cores, machine, .. } = bench;
+    drop((session, cores));
+    QemuProbe::attach(&machine).unwrap();
+    let without = Machine::builder(KIND).gdb(false).start().unwrap();
+    assert!(matches!(QemuProbe::attach(&without), Err(MachineError::NoDebugPort)));
+}
+
+#[test]
+fn a_reset_starts_the_firmware_anew() {
+    for kind in MachineKind::ALL {
+        let mut bench = Bench::running(kind);
+        let initialised = bench.symbol("INITIALISED");
+        for core in [0, 1] {
+            bench.session.core(core).unwrap().write_word_32(initialised.into(), 0).unwrap();
+            bench.session.core(core).unwrap().reset().unwrap();
+            until("the initial value", || bench.word(0, initialised) == 0x1234_5678);
+            for core in [0, 1] {
+                bench.expect_running(core);
+                bench.expect_progress(core);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reset_with_halt_stops_before_the_first_instruction() {
+    for kind in MachineKind::ALL {
+        let mut bench = Bench::running(kind);
+        let reset = bench.symbol("Reset");
+        let pc = bench.session.core(0).unwrap().reset_and_halt(PATIENCE).unwrap().pc as u32;
+        assert_eq!(pc, reset);
+        // The other core is held by the machine until the firmware releases it: it can be halted, and does not move.
+        bench.halt(1);
+        let held = bench.pc(1);
+        assert_eq!(bench.session.core(1).unwrap().step().unwrap().pc as u32, held);
+        bench.run(1);
+        bench.run(0);
+        for core in [0, 1] {
+            bench.expect_progress(core);
+        }
+    }
+}
+
+#[test]
+fn a_reset_by_the_firmware_leaves_a_halted_core_halted_and_catches_who_wants_to_be_caught() {
+    let mut bench = Bench::running(KIND);
+    let initialised = bench.symbol("INITIALISED");
+    bench.session.core(1).unwrap().write_word_32(initialised.into(), 0).unwrap();
+    bench.command(1, command::RESET);
+    until("the initial value", || bench.word(0, initialised) == 0x1234_5678);
+    for core in [0, 1] {
+        bench.expect_progress(core);
+    }
+
+    bench.halt(0);
+    bench.command(1, command::RESET);
+    // Core 0, which would start core 1, is still halted.
+    until("core 1 in reset", || bench.session.core(1).unwrap().read_word_32(0x5002_1118).unwrap() == 2);
+    assert_eq!(bench.cores.status().unwrap()[0], CoreView::Halted);
+    bench.run(0);
+    bench.expect_progress(1);
+
+    bench.session.core(0).unwrap().enable_vector_catch(VectorCatchCondition::CoreReset).unwrap();
+    bench.command(0, command::RESET);
+    assert!(bench.cores.wait_for_halt(0, LIMIT).unwrap());
+    assert_eq!(bench.status(0), CoreStatus::Halted(HaltReason::Exception));
+    assert_eq!(bench.pc(0), bench.symbol("Reset"));
+}
+
+#[test]
+fn what_was_downloaded_survives_a_reset() {
+    // Started with one image, given another: QEMU alone would put the first one back.
+    let machine = Machine::builder(KIND).elf(firmware(KIND, "hello")).paused(true).start().unwrap();
+    let mut bench = Bench::attach(machine);
+    probe_rs::flashing::download_file(&mut bench.session, firmware(KIND, "counters"), ElfLoader(ElfOptions::default()))
+        .unwrap();
+    for _ in 0..3 {
+        bench.session.core(0).unwrap().reset().unwrap();
+        bench.run(1);
+        for core in [0, 1] {
+            bench.expect_progress(core);
+        }
+    }
+}
+
+#[test]
+fn rtt_of_each_core_is_read_at_its_own_block() {
+    let mut bench = Bench::running(KIND);
+    let blocks = [bench.symbol("RTT0"), bench.symbol("RTT1")];
+    for core in [0, 1] {
+        let mut target = bench.session.core(core).unwrap();
+        let mut rtt = Rtt::attach_region(&mut target, &ScanRegion::Exact(blocks[core].into())).unwrap();
+        let channel = rtt.up_channel(0).unwrap();
+        let mut words = Vec::new();
+        until("RTT data", || {
+            let mut buffer = [0; 64];
+            let len = channel.read(&mut target, &mut buffer).unwrap();
+            words.extend(buffer[..len].chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())));
+            words.len() > 100
+        });
+        for word in words {
+            assert_eq!(word & 0xFFF, core as u32, "core {core} sent {word:#x}");
+        }
+    }
+}
+
+#[test]
+fn a_fault_is_caught_at_the_handler_on_each_core() {
+    for kind in MachineKind::ALL {
+        let mut bench = Bench::running(kind);
+        for (core, handler) in [(0, "HardFault"), (1, "core1_hard_fault")] {
+            bench.session.core(core).unwrap().enable_vector_catch(VectorCatchCondition::HardFault).unwrap();
+            bench.command(core, command::FAULT);
+            assert!(bench.cores.wait_for_halt(core, LIMIT).unwrap(), "core {core} was not caught");
+            assert_eq!(bench.status(core), CoreStatus::Halted(HaltReason::Exception));
+            assert_eq!(bench.pc(core), bench.symbol(handler));
+            assert_eq!(bench.register(core, 16) & 0x1FF, 3, "in HardFault");
+            bench.session.core(core).unwrap().disable_vector_catch(VectorCatchCondition::HardFault).unwrap();
+            bench.expect_progress(1 - core);
+            bench.session.core(0).unwrap().reset().unwrap();
+            bench.cores.resume().unwrap();
+            for core in [0, 1] {
+                bench.expect_progress(core);
+            }
+        }
+    }
+}
+
+/// QEMU takes BKPT as a fault, with a debugger attached or not. Vector catch shows where.
+#[test]
+fn a_bkpt_instruction_is_a_fault_and_not_a_halt() {
+    let mut bench = Bench::running(KIND);
+    bench.session.core(0).unwrap().enable_vector_catch(VectorCatchCondition::HardFault).unwrap();
+    bench.command(0, command::BKPT);
+    assert!(bench.cores.wait_for_halt(0, LIMIT).unwrap());
+    assert_eq!(bench.status(0), CoreStatus::Halted(HaltReason::Exception));
+    assert_eq!(bench.register(0, 16) & 0x1FF, 3);
+}
+
+#[test]
+fn float_registers_exist_on_the_core_that_has_them() {
+    let mut bench = Bench::running(KIND);
+    bench.cores.halt().unwrap();
+    assert!(!bench.session.core(0).unwrap().fpu_support().unwrap());
+    assert!(bench.session.core(1).unwrap().fpu_support().unwrap());
+    for (number, value) in [(64, 1.5f32), (65, -2.25), (95, 1e9)] {
+        bench.set_register(1, number, value.to_bits());
+    }
+    for (number, value) in [(64, 1.5f32), (65, -2.25), (95, 1e9)] {
+        assert_eq!(f32::from_bits(bench.register(1, number)), value);
+    }
+    bench.set_register(1, 33, 0x0300_0000);
+    assert_eq!(bench.register(1, 33), 0x0300_0000, "FPSCR");
+    bench.status(0);
+    let missing = bench.session.core(0).unwrap().read_core_reg::<u32>(probe_rs::RegisterId(64)).unwrap_err();
+    assert!(matches!(board_error(missing), Some(BoardError::NoSuchRegister { core: 0, register: 64, .. })));
+}
+
+#[test]
+fn a_sleeping_core_shows_its_registers_and_refuses_what_it_would_have_to_execute() {
+    let mut bench = Bench::running(KIND);
+    bench.command(1, command::SLEEP);
+    let mut last = None;
+    until("core 1 asleep", || {
+        let now = bench.count(1);
+        last.replace(now) == Some(now)
+    });
+    bench.halt(1);
+    assert_eq!(bench.register(1, 17), bench.register(1, 13), "MSP");
+    assert_eq!(bench.register(1, 20) & 1, 1, "it sleeps with interrupts masked");
+    // A step does not move it.
+    let pc = bench.pc(1);
+    assert_eq!(bench.session.core(1).unwrap().step().unwrap().pc as u32, pc);
+    let refused = bench.session.core(1).unwrap().write_core_reg(probe_rs::RegisterId(18), 0x3000_0000u32).unwrap_err();
+    assert!(matches!(board_error(refused), Some(BoardError::Asleep { core: 1, .. })));
+    // A device that all cores see is written with the help of the core that is awake.
+    let mut core = bench.session.core(1).unwrap();
+    core.write_word_32(0x5000_0008, 0x55AA).unwrap();
+    assert_eq!(core.read_word_32(0x5000_0008).unwrap(), 0x55AA);
+    let private = core.write_word_32(0xE000_E400, 0).unwrap_err();
+    assert!(matches!(board_error(private), Some(BoardError::Asleep { core: 1, .. })));
+    drop(core);
+    bench.expect_progress(0);
+}
+
+#[test]
+fn bad_addresses_are_errors_that_change_nothing() {
+    let mut bench = Bench::running(KIND);
+    for core in [0, 1] {
+        let mut target = bench.session.core(core).unwrap();
+        for address in [0xF000_0000u64, 0x6000_0000, 0x37FF_FFFC] {
+            let unmapped = |error| matches!(board_error(error), Some(BoardError::Unmapped { .. }));
+            assert!(unmapped(target.read_word_32(address).unwrap_err()), "{address:#x}");
+            assert!(unmapped(target.write_word_32(address, 1).unwrap_err()), "{address:#x}");
+        }
+        let unaligned = target.read_word_32(0x3000_0001);
+        assert!(matches!(unaligned, Err(probe_rs::Error::MemoryNotAligned(_))), "{unaligned:?}");
+        let unaligned = target.write_word_16(0x3000_0001, 1);
+        assert!(matches!(unaligned, Err(probe_rs::Error::MemoryNotAligned(_))), "{unaligned:?}");
+        assert!(target.read_word_32(0x1_0000_0000).is_err());
+        drop(target);
+        bench.expect_running(core);
+        bench.expect_progress(core);
+    }
+}
+
+#[test]
+fn registers_of_a_running_core_are_refused() {
+    let mut bench = Bench::running(KIND);
+    let refused = bench.session.core(0).unwrap().read_core_reg::<u32>(probe_rs::RegisterId(0)).unwrap_err();
+    assert!(matches!(refused, probe_rs::Error::Arm(ArmError::CoreNotHalted)));
+    bench.expect_progress(0);
+}
+
+#[test]
+fn a_lock_up_ends_the_session_with_qemus_words() {
+    let machine = Machine::builder(KIND).elf(firmware(KIND, "faulty")).paused(true).start().unwrap();
+    let (probe, cores) = QemuProbe::attach(&machine).unwrap();
+    let mut session = probe.attach_with_registry(KIND.name(), Permissions::default(), &qemu_probe::registry()).unwrap();
+    session.core(0).unwrap().run().unwrap();
+    let error = cores.wait_for_halt(0, LIMIT).unwrap_err();
+    assert!(matches!(&error, BoardError::Lost { reason, .. } if reason.contains("Lockup")), "{error}");
+    let later = session.core(0).err().unwrap();
+    assert!(matches!(board_error(later), Some(BoardError::Lost { .. })));
+}

@@ -30,6 +30,10 @@
 //! - a thread that waits for another (queued behind it, or called it) is frozen while that one is suspended, and
 //!   this counts as delay; but never by a suspension that waits, through however many others, for that very thread.
 //!
+//! As in the paper, order is kept for threads whose running time does not depend on one another, and, as its section 4 in
+//! fact proves, for calls and returns only. Inside a server whose clients queue, a client that comes with a longer delay
+//! than the one it queues behind makes up for some of it while it waits.
+//!
 //! Order is kept for calls that are further apart than a notice takes to arrive. Where the tick rates of
 //! boards differ, call [`Satellite::refresh`] and [`Central::refresh`] every so often (say once a second) while
 //! anybody is suspended; without it two boards that disagree about who is behind could each hold the other's thread.

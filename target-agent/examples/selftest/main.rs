@@ -71,7 +71,7 @@ impl Claim {
             Self::OneLineStands => "while core 0's time stands, core 1's timers fire and core 0's do not",
             Self::TimersFireInOrder => "timers of both cores fire in order and never early",
             Self::MailboxLosesNothing => "20000 messages each way through mailboxes with one place arrive in order",
-            Self::WakesCrossCores => "a task woken from the other core runs, 2000 times each way",
+            Self::WakesCrossCores => "a task woken from the other core runs, 500 times each way",
             Self::LinkCarries64K => "the serial link carries 64 KiB both ways at once without an overrun",
             Self::SlowReaderLosesNothing => "a slow reader holds the line up and loses nothing",
         }

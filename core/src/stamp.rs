@@ -105,7 +105,7 @@ impl<const N: usize> Said<N> {
     }
 
     /// Writes the stamp of the event `clock` just counted at `me`. Returns its length.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(
         &mut self,
         kind: StampKind,
@@ -120,6 +120,7 @@ impl<const N: usize> Said<N> {
         }
     }
 
+    #[inline(never)]
     fn write_event(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
         let number = clock.get(me).0;
         let Some(last) = self.entries.get_mut(usize::from(me.0)) else { return Err(StampError::NodeOutOfRange) };
@@ -138,40 +139,34 @@ impl<const N: usize> Said<N> {
         Ok(length)
     }
 
+    #[inline(always)]
     fn write_changes(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
         let mask = self.changed | 1 << (me.0 & 31);
         let start = 1 + mask_bytes(N);
-        if out.len() < start + 4 * mask.count_ones() as usize {
+        let Some((head, body)) = out.split_at_mut_checked(start).filter(|(_, body)| body.len() >= 4 * N) else {
             return Err(StampError::NoRoom);
-        }
-        let (head, body) = out.split_at_mut(start);
-        let mut short = true;
-        let mut used = 0;
-        for (_, (now, before)) in set_bits(mask, clock.entries.iter().zip(&self.entries)) {
-            let difference = now.wrapping_sub(*before);
-            short &= difference <= 0xFF;
-            if let Some(byte) = body.get_mut(used) {
-                *byte = difference as u8;
+        };
+        let mut places = body.iter_mut();
+        let mut left = mask;
+        let mut widest = 0;
+        for (now, said) in clock.entries.iter().zip(&mut self.entries) {
+            if left & 1 != 0
+                && let Some(place) = places.next()
+            {
+                let difference = now.wrapping_sub(*said);
+                widest |= difference;
+                *place = difference as u8;
+                *said = *now;
             }
-            used += 1;
-        }
-        if !short {
-            used = 0;
-            for (_, now) in set_bits(mask, clock.entries.iter()) {
-                if let Some(room) = body.get_mut(used..used + 4) {
-                    room.copy_from_slice(&now.to_le_bytes());
-                }
-                used += 4;
-            }
-        }
-        write_head::<N>(head, if short { FORM_SHORT } else { FORM_LONG }, mask);
-        for (_, (now, before)) in set_bits(mask, clock.entries.iter().zip(self.entries.iter_mut())) {
-            *before = *now;
+            left >>= 1;
         }
         self.changed = 0;
-        Ok(start + used)
+        let short = widest <= 0xFF;
+        write_head::<N>(head, if short { FORM_SHORT } else { FORM_LONG }, mask);
+        if short { Ok(start + entries_in::<N>(mask)) } else { Ok(start + write_words(clock, mask, body)) }
     }
 
+    #[inline(never)]
     fn write_full(&mut self, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
         let length = 1 + 4 * N;
         let room = out.get_mut(..length).ok_or(StampError::NoRoom)?;
@@ -188,13 +183,61 @@ impl<const N: usize> Said<N> {
     }
 
     /// Reads a stamp that came from the peer and merges it into `clock`. Returns its length and the entries it raised.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(
         &mut self,
         me: NodeId,
         clock: &mut VectorClock<N>,
         bytes: &[u8],
     ) -> Result<(usize, u32), StampError> {
+        match bytes.split_first() {
+            Some((head, rest)) if head & FORM == FORM_SHORT && self.synced => self.read_short(me, clock, *head, rest),
+            _ => self.read_any(me, clock, bytes),
+        }
+    }
+
+    /// The usual stamp: small differences, on a channel on which all of them arrived.
+    #[inline(always)]
+    fn read_short(
+        &mut self,
+        me: NodeId,
+        clock: &mut VectorClock<N>,
+        head: u8,
+        rest: &[u8],
+    ) -> Result<(usize, u32), StampError> {
+        let mask = read_mask::<N>(head, rest)?;
+        let count = entries_in::<N>(mask);
+        let differences = rest.get(mask_bytes(N)..mask_bytes(N) + count).ok_or(StampError::Truncated)?;
+        let my_bit = 1 << (me.0 & 31);
+        if mask & my_bit != 0 {
+            let place = entries_in::<N>(mask & (my_bit - 1));
+            let heard = self.entries.get(usize::from(me.0)).copied().unwrap_or(0);
+            let claimed = heard.wrapping_add(u32::from(differences.get(place).copied().unwrap_or(0)));
+            if EventNumber(claimed).is_newer_than(clock.get(me)) {
+                return Err(StampError::FromTheFuture(EventNumber(claimed)));
+            }
+        }
+        let (mut left, mut bit, mut raised) = (mask, 1u32, 0);
+        let mut differences = differences.iter();
+        for (heard, mine) in self.entries.iter_mut().zip(&mut clock.entries) {
+            if left & 1 != 0
+                && let Some(difference) = differences.next()
+            {
+                *heard = heard.wrapping_add(u32::from(*difference));
+                if (mine.wrapping_sub(*heard) as i32) < 0 {
+                    *mine = *heard;
+                    raised |= bit;
+                }
+            }
+            left >>= 1;
+            bit <<= 1;
+        }
+        Ok((1 + mask_bytes(N) + count, raised))
+    }
+
+    /// A stamp of any other form.
+    #[inline(never)]
+    fn read_any(&mut self, me: NodeId, clock: &mut VectorClock<N>, bytes: &[u8]) -> Result<(usize, u32), StampError> {
         let parsed = Parsed::<N>::parse(bytes)?;
         let peer = self.peer;
         self.check(me, clock, &parsed)?;
@@ -202,13 +245,8 @@ impl<const N: usize> Said<N> {
         match parsed.body {
             Body::Event(difference) => self.hear(peer, clock, self.event_number(peer, difference), &mut raised),
             Body::Number(number) => self.hear(peer, clock, number, &mut raised),
-            Body::Short(mask, differences) => {
-                let mut differences = differences.iter();
-                for (node, (heard, mine)) in set_bits(mask, self.entries.iter_mut().zip(&mut clock.entries)) {
-                    *heard = heard.wrapping_add(u32::from(differences.next().copied().unwrap_or(0)));
-                    raised |= raise(mine, *heard) << node;
-                }
-            }
+            // Refused by the check: a short stamp of a synchronised channel is read elsewhere.
+            Body::Short => {}
             Body::Words(mask, words) => {
                 for ((node, (heard, mine)), word) in
                     set_bits(mask, self.entries.iter_mut().zip(&mut clock.entries)).zip(words_of(words))
@@ -251,15 +289,7 @@ impl<const N: usize> Said<N> {
         match parsed.body {
             Body::Event(_) => Ok(()),
             Body::Number(number) => self.check_forward(peer, number),
-            Body::Short(mask, differences) => {
-                let my_bit = 1 << (me.0 & 31);
-                if mask & my_bit == 0 {
-                    return Ok(());
-                }
-                let place = (mask & (my_bit - 1)).count_ones() as usize;
-                let heard = self.entries.get(usize::from(me.0)).copied().unwrap_or(0);
-                claim(heard.wrapping_add(u32::from(differences.get(place).copied().unwrap_or(0))))
-            }
+            Body::Short => Err(StampError::Unsynchronised),
             Body::Words(mask, words) => {
                 for (node, word) in
                     set_bits(mask, 0u8..N as u8).zip(words_of(words)).map(|((_, node), word)| (NodeId(node), word))
@@ -314,7 +344,7 @@ struct Parsed<'a, const N: usize> {
 enum Body<'a> {
     Event(u8),
     Number(u32),
-    Short(u32, &'a [u8]),
+    Short,
     Words(u32, &'a [u8]),
 }
 
@@ -336,7 +366,7 @@ impl<'a, const N: usize> Parsed<'a, N> {
                 let start = mask_bytes(N);
                 let size = mask.count_ones() as usize * if form == FORM_SHORT { 1 } else { 4 };
                 let body = rest.get(start..start + size).ok_or(StampError::Truncated)?;
-                let body = if form == FORM_SHORT { Body::Short(mask, body) } else { Body::Words(mask, body) };
+                let body = if form == FORM_SHORT { Body::Short } else { Body::Words(mask, body) };
                 (body, 1 + start + size)
             }
         };
@@ -351,6 +381,21 @@ impl<'a, const N: usize> Parsed<'a, N> {
 
 const fn all_nodes<const N: usize>() -> u32 {
     if N >= 32 { u32::MAX } else { (1 << N) - 1 }
+}
+
+/// How many entries a mask names. The usual small masks are looked up: a Cortex-M has no instruction that counts bits.
+#[inline(always)]
+fn entries_in<const N: usize>(mask: u32) -> usize {
+    const COUNTS: [u8; 32] = {
+        let mut counts = [0; 32];
+        let mut mask = 0;
+        while mask < 32 {
+            counts[mask] = (mask as u32).count_ones() as u8;
+            mask += 1;
+        }
+        counts
+    };
+    if N <= INLINE_NODES { COUNTS[(mask & 31) as usize].into() } else { mask.count_ones() as usize }
 }
 
 fn write_head<const N: usize>(head: &mut [u8], form: u8, mask: u32) {
@@ -372,6 +417,17 @@ fn read_mask<const N: usize>(head: u8, rest: &[u8]) -> Result<u32, StampError> {
         mask = u32::from_le_bytes(bytes);
     }
     if mask & !all_nodes::<N>() != 0 { Err(StampError::NodeOutOfRange) } else { Ok(mask) }
+}
+
+/// Writes the entries in `mask` as they are. Returns how many bytes that took.
+#[cold]
+fn write_words<const N: usize>(clock: &VectorClock<N>, mask: u32, body: &mut [u8]) -> usize {
+    let mut used = 0;
+    for ((_, entry), room) in set_bits(mask, clock.entries.iter()).zip(body.chunks_exact_mut(4)) {
+        room.copy_from_slice(&entry.to_le_bytes());
+        used += 4;
+    }
+    used
 }
 
 fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {

@@ -261,10 +261,10 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
         let rings = [&self.log, &self.text].into_iter();
         rings.flat_map(|ring| [&ring.address, &ring.size]).for_each(&f);
         self.watches.iter().flat_map(|watch| [&watch.name, &watch.value]).for_each(&f);
-        let ports = self.ports.iter();
-        ports
-            .flat_map(|port| [&port.shape, &port.name, &port.count, &port.marker, &port.lost, &port.queue])
-            .for_each(&f);
+        for port in &self.ports {
+            let words = [&port.shape, &port.name, &port.count, &port.marker, &port.lost, &port.queue];
+            words.into_iter().chain(&port.ledger).for_each(&f);
+        }
         [&self.fault.cause].into_iter().chain(&self.fault.registers).chain(&self.fault.place).for_each(&f);
         self.command.words.iter().chain([&self.command.checksum, &self.command.sequence]).for_each(&f);
         [&self.answer.error, &self.answer.value, &self.answer.sequence].into_iter().for_each(&f);

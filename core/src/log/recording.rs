@@ -36,7 +36,7 @@ pub struct Recording {
     /// system does not record everything.
     with_causes: bool,
     kinds: KindSet,
-    /// Which tracepoints, by the lowest five bits of their tag.
+    /// Which tracepoints, by the lowest five bits of their tag; none if their kind is not recorded.
     actions: u32,
 }
 
@@ -59,6 +59,7 @@ impl Recording {
             .with(EventKind::Resume)
             .with(EventKind::Fault)
             .with(EventKind::Reset);
+        let actions = if kinds.contains(EventKind::Local) { actions } else { 0 };
         Self { mode: RecordingMode::Restricted, with_causes: true, kinds, actions }
     }
 
@@ -101,17 +102,19 @@ impl Recording {
     }
 
     /// Whether events of this kind happen at all for the node: what only replay needs is no event otherwise.
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn observes(&self, kind: EventKind) -> bool {
         KindSet::ORDINARY.contains(kind) || matches!(self.mode, RecordingMode::Replay)
     }
 
     /// Whether `event` is recorded.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub const fn records(&self, event: &Event) -> bool {
-        self.kinds.contains(event.kind)
-            && (!matches!(event.kind, EventKind::Local) || self.actions >> (event.arg & 31) & 1 != 0)
+        match event.kind {
+            EventKind::Local => self.actions >> (event.arg & 31) & 1 != 0,
+            kind => self.kinds.contains(kind),
+        }
     }
 }
 

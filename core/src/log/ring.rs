@@ -82,13 +82,13 @@ impl<const S: usize> LogRing<S> {
     }
 
     /// Opens the ring for one record of at most `room` bytes. `None`, and counted, when that much is not free.
-    #[inline]
+    #[inline(always)]
     pub(super) fn open(&self, room: u32) -> Option<Entry<'_, S>> {
         let at = self.written.load(Ordering::Relaxed);
         let used = at.wrapping_sub(self.read.load(Ordering::Acquire));
-        // A reader that claims more than was written makes `used` huge, and then nothing is free.
-        let free = (Self::MASK + 1).saturating_sub(used);
-        (room <= free).then_some(Entry { ring: self, at })
+        // A reader that claims more than was written makes `used` huge, and then nothing fits either.
+        let most = (Self::MASK + 1).checked_sub(room)?;
+        (used <= most).then_some(Entry { ring: self, at })
     }
 
     /// Counts a record that found no room.
@@ -137,7 +137,7 @@ impl<const S: usize> LogRing<S> {
         self.read.store(from.wrapping_add(count), Ordering::Release);
     }
 
-    #[inline]
+    #[inline(always)]
     fn byte(&self, at: u32) -> Option<&AtomicU8> {
         self.bytes.get((at & Self::MASK) as usize)
     }
@@ -156,7 +156,7 @@ pub(super) struct Entry<'a, const S: usize> {
 }
 
 impl<const S: usize> Entry<'_, S> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn put(&mut self, byte: u8) {
         if let Some(place) = self.ring.byte(self.at) {
             place.store(byte, Ordering::Relaxed);
@@ -164,7 +164,7 @@ impl<const S: usize> Entry<'_, S> {
         self.at = self.at.wrapping_add(1);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn commit(self) {
         self.ring.written.store(self.at, Ordering::Release);
     }

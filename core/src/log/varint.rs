@@ -4,7 +4,7 @@
 pub(super) const MAX_LEN: usize = 5;
 
 /// Puts `value` byte by byte.
-#[inline]
+#[inline(always)]
 pub(super) fn put(mut value: u32, mut byte: impl FnMut(u8)) {
     while value >= 0x80 {
         byte(value as u8 | 0x80);

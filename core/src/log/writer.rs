@@ -40,10 +40,14 @@ const PLAIN_MAX: u32 = 1 + 3 + 2 * varint::MAX_LEN as u32;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LogWriter<const N: usize> {
-    /// The number that the next record has if nothing is skipped.
+    /// The number that the next record has if nothing is skipped, and nothing else calls for more than a plain record.
     expected: u32,
-    /// Records until the next sync record; 0 when one is due now.
-    until_sync: u32,
+    /// The number of the last event that was recorded.
+    last: u32,
+    /// The number of the event with the last sync record.
+    synced_at: u32,
+    /// A sync record is due before the next record.
+    sync_due: bool,
     time: u32,
     /// How often the time wrapped.
     high: u32,
@@ -54,83 +58,85 @@ pub struct LogWriter<const N: usize> {
 }
 
 impl<const N: usize> LogWriter<N> {
-    /// Records between two sync records when nothing else calls for one.
+    /// Events between two sync records when nothing else calls for one.
     pub const SYNC_EVERY: u32 = 1024;
 
     /// A writer whose first record is preceded by a sync record.
     #[must_use]
     pub const fn new() -> Self {
-        Self { expected: 0, until_sync: 0, time: 0, high: 0, dropped: 0, told: [0; N] }
+        Self { expected: 0, last: 0, synced_at: 0, sync_due: true, time: 0, high: 0, dropped: 0, told: [0; N] }
     }
 
     /// Calls for a sync record before the next record: after a change of mode, an attach, a reset, or a pause in which
     /// the time may have wrapped. `now` is the full time.
     pub fn resynchronise(&mut self, now: u64) {
-        self.until_sync = 0;
+        self.call_for_sync();
         self.time = now as u32;
         self.high = (now >> 32) as u32;
     }
 
     /// Writes `event`, which happened at `now`. A full ring drops it; the drop is counted and told with the next record.
-    #[inline]
+    // Inlined always: a caller that names the kind of event is left with a handful of stores.
+    #[inline(always)]
     pub fn push<const S: usize>(&mut self, ring: &LogRing<S>, event: &Event, now: u32, standing: &Standing<'_>) {
-        let plain = self.until_sync != 0 && standing.number.0 == self.expected && !standing.recording.carries_causes();
+        let number = standing.number.0;
+        let plain = number == self.expected
+            && number.wrapping_sub(self.synced_at) < Self::SYNC_EVERY
+            && !standing.recording.carries_causes();
         if !plain || !counts(event.kind) {
-            return self.push_with_context(ring, event, now, standing);
+            return self.push_with_context(ring, *event, now, *standing);
         }
         let Some(mut entry) = ring.open(PLAIN_MAX) else { return self.drop_one(ring) };
-        self.note_wrap(now);
         self.put_record(&mut entry, event, now);
         entry.commit();
-        self.expected = self.expected.wrapping_add(1);
-        self.until_sync -= 1;
+        self.last = number;
+        self.expected = number.wrapping_add(1);
+    }
+
+    /// Has the next record take the long way, on which the sync record is written.
+    fn call_for_sync(&mut self) {
+        self.sync_due = true;
+        // No number that comes is this one: they only grow.
+        self.expected = self.last.wrapping_sub(1);
     }
 
     #[cold]
     fn drop_one<const S: usize>(&mut self, ring: &LogRing<S>) {
         ring.count_drop();
         self.dropped = self.dropped.saturating_add(1);
-        self.until_sync = 0;
+        self.call_for_sync();
     }
 
+    /// Takes copies, so that what needs no context stays in registers.
     #[inline(never)]
-    fn push_with_context<const S: usize>(
-        &mut self,
-        ring: &LogRing<S>,
-        event: &Event,
-        now: u32,
-        standing: &Standing<'_>,
-    ) {
+    fn push_with_context<const S: usize>(&mut self, ring: &LogRing<S>, event: Event, now: u32, standing: Standing<'_>) {
+        let (event, standing) = (&event, &standing);
         let words = standing.clock.len() + standing.counts.len() + 8;
         let room = PLAIN_MAX.saturating_add((words * varint::MAX_LEN) as u32);
         let Some(mut entry) = ring.open(room) else { return self.drop_one(ring) };
-        self.note_wrap(now);
-        if self.until_sync == 0 {
+        let number = standing.number.0;
+        if self.sync_due || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY {
             if self.dropped != 0 {
                 entry.put(GAP);
                 varint::put(self.dropped, |byte| entry.put(byte));
                 self.dropped = 0;
             }
             self.put_sync(&mut entry, now, standing);
-            self.until_sync = Self::SYNC_EVERY;
+            self.synced_at = number;
+            self.sync_due = false;
         } else {
             self.put_causes(&mut entry, event, standing);
-            self.until_sync -= 1;
         }
         for (told, known) in self.told.iter_mut().zip(standing.clock) {
             *told = *known;
         }
         self.put_record(&mut entry, event, now);
         entry.commit();
-        self.expected = standing.number.0.wrapping_add(1);
+        self.last = number;
+        self.expected = number.wrapping_add(1);
     }
 
-    #[inline]
-    fn note_wrap(&mut self, now: u32) {
-        self.high = self.high.wrapping_add(u32::from(now < self.time));
-    }
-
-    #[inline]
+    #[inline(always)]
     fn put_record<const S: usize>(&mut self, entry: &mut Entry<'_, S>, event: &Event, now: u32) {
         match event.kind {
             EventKind::Local if event.arg < u16::from(LOCAL_ESCAPE) => entry.put(LOCAL | event.arg as u8),
@@ -148,13 +154,24 @@ impl<const N: usize> LogWriter<N> {
                 }
             }
         }
-        varint::put(now.wrapping_sub(self.time), |byte| entry.put(byte));
+        let difference = self.advance(now);
+        varint::put(difference, |byte| entry.put(byte));
+    }
+
+    /// Moves the time on; by how much.
+    #[inline(always)]
+    fn advance(&mut self, now: u32) -> u32 {
+        let (difference, wrapped) = now.overflowing_sub(self.time);
+        if wrapped {
+            self.high = self.high.wrapping_add(1);
+        }
         self.time = now;
+        difference
     }
 
     /// What happened since the last record, where that is not simply nothing.
     fn put_causes<const S: usize>(&mut self, entry: &mut Entry<'_, S>, event: &Event, standing: &Standing<'_>) {
-        let last = self.expected.wrapping_sub(1);
+        let last = self.last;
         let counted = u32::from(counts(event.kind));
         let skipped = standing.number.0.wrapping_sub(last).wrapping_sub(counted);
         let mut mask = 0u32;
@@ -187,14 +204,14 @@ impl<const N: usize> LogWriter<N> {
         entry.put(standing.recording.mode() as u8);
         entry.put(standing.clock.len() as u8);
         entry.put(standing.counts.len() as u8);
+        // The record that follows has a time difference of zero.
+        self.advance(now);
         for word in [standing.number.0, now, self.high] {
             varint::put(word, |byte| entry.put(byte));
         }
         for word in standing.clock.iter().chain(standing.counts) {
             varint::put(*word, |byte| entry.put(byte));
         }
-        // The record that follows has a time difference of zero.
-        self.time = now;
     }
 }
 

@@ -112,7 +112,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     /// A node without ports that has not started.
     pub const fn new(id: NodeId, stamps: StampKind) -> Result<Self, ConnectError> {
-        const { assert!(N <= crate::MAX_NODES && P <= crate::MAX_PORTS, "at most 32 nodes and 32 ports") };
+        const { assert!(N >= 1 && N <= crate::MAX_NODES && P <= crate::MAX_PORTS, "1 to 32 nodes, at most 32 ports") };
         if id.0 as usize >= N {
             return Err(ConnectError::NoSuchNode(id));
         }
@@ -165,9 +165,15 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     /// The number of the node's last event.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn number(&self) -> EventNumber {
-        self.clock.get(self.id)
+        EventNumber(self.clock.entries[self.own_index()])
+    }
+
+    /// The place of the node's own entry. The remainder changes nothing; it spares a check at every event.
+    #[inline(always)]
+    const fn own_index(&self) -> usize {
+        self.id.0 as usize % N
     }
 
     /// Where the node stands between starting, running and parked.
@@ -257,7 +263,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     /// Where the node stands, for its log.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn standing(&self) -> Standing<'_> {
         Standing {
             me: self.id,

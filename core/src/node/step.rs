@@ -1,13 +1,14 @@
 //! The one verb.
 use super::{Command, Effects, Hello, Input, Node, StepError, Then};
 use crate::halt::Reaction;
-use crate::predicate::{Carry, EvalContext, Program};
+use crate::predicate::{Carry, EvalContext, Outcome, Program, Reached};
 use crate::stamp::{self, CARRY};
 use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, Phase, PortId, PortSet};
 
 impl<const N: usize, const P: usize> Node<N, P> {
     /// Tells the node what happened. On an error nothing has changed.
-    #[inline]
+    // Inlined always: a caller names one kind of input, and only that arm is left of the match.
+    #[inline(always)]
     pub fn step(&mut self, input: Input<'_, N>) -> Result<Effects, StepError> {
         match input {
             Input::Event(event) => self.local_event(event),
@@ -25,27 +26,15 @@ impl<const N: usize, const P: usize> Node<N, P> {
                 let reaction = self.halting.give_up(self.linked());
                 Ok(self.react(reaction, None))
             }
-            Input::Release { port, id } => {
-                self.check_port(port)?;
-                let reaction = self.halting.release(id);
-                Ok(self.react(reaction, Some(port)))
-            }
-            Input::PredicateMarker { port, reached } => {
-                self.check_port(port)?;
-                let mut effects = Effects::NONE;
-                if self.predicates.on_marker(reached) {
-                    effects.announce = effects.announce.with(reached.slot());
-                    effects.announce_to = self.up.without(port);
-                }
-                Ok(effects)
-            }
+            Input::Release { port, id } => self.release(port, id),
+            Input::PredicateMarker { port, reached } => self.predicate_marker_arrived(port, reached),
             Input::Hello { port, hello } => self.greet(port, hello),
             Input::LinkDown { port } => self.link_down(port),
             Input::Command(command) => self.command(command),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn local_event(&mut self, event: Event) -> Result<Effects, StepError> {
         if !self.halting.is_running() {
             return Err(StepError::NotRunning);
@@ -60,92 +49,109 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     /// Counts an event, decides whether it is recorded, and evaluates what is armed.
-    #[inline]
+    #[inline(always)]
     fn happen(&mut self, event: Event) -> Effects {
-        self.clock.tick(self.id);
-        let mut effects = Effects { log: self.recording.records(&event).then_some(event), ..Effects::NONE };
-        if !self.predicates.is_idle() {
-            self.evaluate(&event, &mut effects);
+        let own = self.own_index();
+        self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
+        let log = self.recording.records(&event).then_some(event);
+        let outcome = if self.predicates.is_idle() { Outcome::NOTHING } else { self.evaluate(event) };
+        if outcome.is_empty() { Effects { log, ..Effects::NONE } } else { self.advance(outcome, log) }
+    }
+
+    /// Out of line and by value, so that an event that nothing is armed for stays in registers.
+    #[inline(never)]
+    fn evaluate(&mut self, event: Event) -> Outcome {
+        let number = self.number();
+        let context = EvalContext { count: number.count(), epoch: number.epoch(), clock: self.clock.entries() };
+        self.predicates.after_event(&event, &context)
+    }
+
+    /// What follows when an event advanced a predicate.
+    #[cold]
+    fn advance(&mut self, outcome: Outcome, log: Option<Event>) -> Effects {
+        let mut effects = Effects { log, announce: outcome.announce, fired: outcome.fired, ..Effects::NONE };
+        if !outcome.announce.is_empty() {
+            effects.announce_to = self.up;
+        }
+        if !outcome.fired.is_empty() {
+            let reaction = self.initiate();
+            self.add_reaction(reaction, None, &mut effects);
         }
         effects
     }
 
-    #[inline(never)]
-    fn evaluate(&mut self, event: &Event, effects: &mut Effects) {
-        let number = self.number();
-        let context = EvalContext { count: number.count(), epoch: number.epoch(), clock: self.clock.entries() };
-        let outcome = self.predicates.after_event(event, &context);
-        effects.announce = outcome.announce;
-        effects.announce_to = if outcome.announce.is_empty() { PortSet::EMPTY } else { self.up };
-        effects.fired = outcome.fired;
-        if !outcome.fired.is_empty() {
-            let reaction = self.initiate();
-            self.add_reaction(reaction, None, effects);
-        }
-    }
-
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, port: PortId, stamp: &mut [u8]) -> Result<Effects, StepError> {
         if !self.halting.is_running() {
             return Err(StepError::NotRunning);
         }
         if !self.outgoing.contains(port) {
-            return Err(if self.linked().contains(port) {
-                StepError::NotOutgoing(port)
-            } else {
-                StepError::NoSuchPort(port)
-            });
+            return Err(self.wrong_end(port, StepError::NotOutgoing(port)));
         }
         if stamp.len() < Self::STAMP_ROOM {
             return Err(StepError::Stamp(crate::StampError::NoRoom));
         }
-        let mut effects = self.happen(Event::send(port));
         let index = usize::from(port.0);
-        if let (Some(count), Some(end)) = (self.counts.get_mut(index), self.ports.get_mut(index)) {
+        if let Some(count) = self.counts.get_mut(index) {
             *count = count.wrapping_add(1);
-            // There is room, and the node is in its own system: writing cannot fail.
-            let mut length = end.said.write(self.stamps, self.id, &self.clock, stamp).unwrap_or(0);
-            // After the event was evaluated: a stage that the send satisfied travels with the message.
-            if self.predicates.has_carry() {
-                length += add_carry(&self.predicates.carry(), stamp, length);
-            }
-            effects.stamp = length as u8;
         }
-        Ok(effects)
+        let effects = self.happen(Event::send(port));
+        let Some(end) = self.ports.get_mut(index) else { return Err(StepError::NoSuchPort(port)) };
+        // There is room, and the node is in its own system: writing cannot fail.
+        let mut length = end.said.write(self.stamps, self.id, &self.clock, stamp).unwrap_or(0);
+        // After the event was evaluated: a stage that the send satisfied travels with the message.
+        if self.predicates.has_carry() {
+            length += add_carry(&self.predicates.carry(), stamp, length);
+        }
+        Ok(Effects { stamp: length as u8, ..effects })
     }
 
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, port: PortId, bytes: &[u8]) -> Result<Effects, StepError> {
         if !self.halting.is_running() {
             return Err(StepError::NotRunning);
         }
         if !self.incoming.contains(port) {
-            return Err(if self.linked().contains(port) {
-                StepError::NotIncoming(port)
-            } else {
-                StepError::NoSuchPort(port)
-            });
+            return Err(self.wrong_end(port, StepError::NotIncoming(port)));
         }
+        if bytes.first().is_some_and(|first| first & CARRY != 0) {
+            return self.receive_with_carry(port, bytes);
+        }
+        let length = self.take_stamp(port, bytes)?;
+        Ok(Effects { stamp: length as u8, ..self.happen(Event::receive(port)) })
+    }
+
+    #[inline(never)]
+    fn receive_with_carry(&mut self, port: PortId, bytes: &[u8]) -> Result<Effects, StepError> {
+        let (carry, carried) = read_carry::<N>(bytes)?;
+        let length = self.take_stamp(port, bytes)?;
+        // Before the event is evaluated: the receive itself can satisfy the next stage.
+        let _news = self.predicates.merge(&carry);
+        Ok(Effects { stamp: (length + carried) as u8, ..self.happen(Event::receive(port)) })
+    }
+
+    /// Merges the stamp of a message and counts the message. Returns the stamp's length.
+    #[inline(always)]
+    fn take_stamp(&mut self, port: PortId, bytes: &[u8]) -> Result<usize, StepError> {
         let index = usize::from(port.0);
         let (Some(count), Some(end)) = (self.counts.get_mut(index), self.ports.get_mut(index)) else {
             return Err(StepError::NoSuchPort(port));
         };
-        let carries = bytes.first().is_some_and(|first| first & CARRY != 0);
-        let carry = if carries { read_carry::<N>(bytes)? } else { (Carry::EMPTY, 0) };
         let (length, raised) = end.said.read(self.id, &mut self.clock, bytes).map_err(StepError::Stamp)?;
         *count = count.wrapping_add(1);
         if raised != 0 {
-            for port in &mut self.ports {
-                port.said.changed |= raised;
+            for port in self.outgoing.iter() {
+                if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
+                    port.said.changed |= raised;
+                }
             }
         }
-        // Before the event is evaluated: the receive itself can satisfy the next stage.
-        if carries {
-            let _news = self.predicates.merge(&carry.0);
-        }
-        let mut effects = self.happen(Event::receive(port));
-        effects.stamp = (length + carry.1) as u8;
-        Ok(effects)
+        Ok(length)
+    }
+
+    #[cold]
+    fn wrong_end(&self, port: PortId, error: StepError) -> StepError {
+        if self.linked().contains(port) { error } else { StepError::NoSuchPort(port) }
     }
 
     fn watch(&mut self, watch: u8, value: i32) -> Result<Effects, StepError> {
@@ -154,6 +160,24 @@ impl<const N: usize, const P: usize> Node<N, P> {
         }
         self.predicates.set_watch(watch, value).map_err(StepError::Watch)?;
         Ok(self.happen(Event { kind: EventKind::Watch, arg: watch.into(), value: value as u32 }))
+    }
+
+    #[cold]
+    fn release(&mut self, port: PortId, id: HaltId) -> Result<Effects, StepError> {
+        self.check_port(port)?;
+        let reaction = self.halting.release(id);
+        Ok(self.react(reaction, Some(port)))
+    }
+
+    #[cold]
+    fn predicate_marker_arrived(&mut self, port: PortId, reached: Reached) -> Result<Effects, StepError> {
+        self.check_port(port)?;
+        let mut effects = Effects::NONE;
+        if self.predicates.on_marker(reached) {
+            effects.announce = effects.announce.with(reached.slot());
+            effects.announce_to = self.up.without(port);
+        }
+        Ok(effects)
     }
 
     #[cold]
@@ -185,6 +209,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         Ok(effects)
     }
 
+    #[inline(never)]
     fn marker(&mut self, port: PortId, marker: &HaltMarker<N>) -> Result<Effects, StepError> {
         self.check_port(port)?;
         let down = self.linked().difference(self.up);
@@ -305,6 +330,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.halting.initiate(self.id, self.up, self.linked().difference(self.up))
     }
 
+    #[inline(never)]
     fn react(&self, reaction: Reaction, from: Option<PortId>) -> Effects {
         let mut effects = Effects::NONE;
         self.add_reaction(reaction, from, &mut effects);

@@ -2,12 +2,15 @@
 //! a driver that breaks one of its duties is found out.
 use proptest::prelude::*;
 use stillpoint_core::Violation as Refused;
+use stillpoint_core::predicate::Detector;
 use stillpoint_tests::faulty::Random;
 use stillpoint_tests::sim::{Adversity, Failure, Plan, Sabotage, Violation};
 
 const CALM: Adversity = Adversity { links: false, resets: false, forgetful: false, haste: false };
 
+/// A fixed number of cases, and nothing left behind; `CASES=20000` for a long run by hand.
 fn config(cases: u32) -> ProptestConfig {
+    let cases = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
     ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() }
 }
 
@@ -121,6 +124,7 @@ fn is_noticed(sabotage: Sabotage, often: usize, expected: impl Fn(&Violation) ->
     let mut failures = Vec::new();
     for seed in 0..100 {
         let mut plan = seeded_plan(seed);
+        plan.detector = Detector::Causal;
         let sound = plan.run();
         assert!(sound.is_ok(), "seed {seed}: {}", sound.unwrap_err());
         plan.setup.sabotage = Some(sabotage);

@@ -9,7 +9,7 @@
 //! | `halt 0`, `release 0 #1`, `suspend 0`, `continue 0` | the host's commands, at a node |
 //! | `trace 0 7`, `crash 0`, `reset 0`, `lose-patience 0` | what happens on a node |
 //! | `link down 0->1`, `link up 0->1` | what happens to a link |
-//! | `arm 0 then 2` | linked predicate: tracepoint 1 on 0, then tracepoint 2 on 2 |
+//! | `arm 0 then 2`, `arm 0 then 2 by-markers` | linked predicate: tracepoint 1 on 0, then tracepoint 2 on 2 |
 //! | `record 1 only receive`, `record 1 off`, `record 1 everything` | what a node records |
 //! | `repeat 60 trace 0 7` | a command many times, without its story |
 //! | `clock 0`, `log 0`, `nodes`, `cut` | where a node stands, what a probe reads, phases, the certificate |
@@ -118,7 +118,10 @@ impl<const N: usize, const S: usize> System<N, S> {
             ["lose-patience", _] => done(self.drain_limit(node(1)?)),
             ["link", "down", channel] => done(self.link_down(self.edge(channel)?.0)),
             ["link", "up", channel] => done(Ok(self.link_up(self.edge(channel)?.0))),
-            ["arm", _, "then", _] => Ok(self.arm(node(1)?, node(3)?, Detector::Causal).map(|()| vec!["armed".into()])),
+            ["arm", _, "then", _, ref by @ ..] => {
+                let detector = if by == ["by-markers"] { Detector::Marker } else { Detector::Causal };
+                Ok(self.arm(node(1)?, node(3)?, detector).map(|()| vec!["armed".into()]))
+            }
             ["record", _, ref what @ ..] => {
                 let (node, recording) = (node(1)?, recording(what)?);
                 let set = self.command(node, Command::Record(recording));

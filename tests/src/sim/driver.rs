@@ -166,6 +166,7 @@ impl<const N: usize, const S: usize> System<N, S> {
             Control::Predicate(reached) => {
                 let effects = self.step(node, Input::PredicateMarker { port, reached })?;
                 tell!(self, "{node}: hears of stage {}", reached.stage());
+                self.hear_stage(node, reached.stage());
                 self.apply(node, &effects, None, Cause::Own)?;
             }
             Control::Hello { hello, life } => {

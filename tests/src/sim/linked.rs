@@ -11,6 +11,8 @@ pub struct Linked {
     detector: Detector,
     /// The event that satisfied the first stage.
     first: Option<EventNumber>,
+    /// A predicate marker told the second node of it.
+    heard: bool,
     fired: bool,
 }
 
@@ -32,24 +34,44 @@ impl<const N: usize, const S: usize> System<N, S> {
         for node in 0..N {
             self.command(node, Command::Enable { slot, generation })?;
         }
-        self.linked = Some(Linked { nodes: (first, second), detector, first: None, fired: false });
+        self.linked =
+            Some(Linked { nodes: (first, second), detector, first: None, heard: first == second, fired: false });
         Ok(())
     }
 
-    /// The causal detector fires at the first tracepoint 2 that the first tracepoint 1 really happened before.
+    /// A predicate marker arrives.
+    pub(super) fn hear_stage(&mut self, node: usize, stage: u8) {
+        if let Some(linked) = self.linked.as_mut().filter(|linked| linked.nodes.1 == node && stage == 1) {
+            linked.heard = true;
+        }
+    }
+
+    /// With everything delivered, whoever looks for the second stage knows of the first.
+    pub(super) fn check_heard(&self) -> Result<(), Violation> {
+        match self.linked {
+            Some(Linked { nodes: (_, second), detector: Detector::Marker, first: Some(_), heard: false, .. }) => {
+                Err(Violation::Predicate(second))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The causal detector fires at the first tracepoint 2 that the first tracepoint 1 really happened before; the
+    /// marker detector of the paper (section 3.6) at the first after the predicate marker came.
     pub(super) fn check_linked(&mut self, node: usize, tag: u16, fired: bool) -> Result<(), Violation> {
         let Some(linked) = &mut self.linked else { return Ok(()) };
         let (first, second) = linked.nodes;
         let clock = &self.reference.state(node).clock;
-        let knows = linked.first.is_some_and(|number| !number.is_newer_than(EventNumber(clock[first])));
+        let is_before = |number: EventNumber| !number.is_newer_than(EventNumber(clock[first]));
+        let knows = linked.first.is_some_and(|number| match linked.detector {
+            Detector::Causal => is_before(number),
+            Detector::Marker => linked.heard,
+        });
         let must_fire = node == second && tag == 2 && knows && !linked.fired;
         if node == first && tag == 1 && linked.first.is_none() {
             linked.first = Some(EventNumber(clock[first]));
         }
         linked.fired |= fired;
-        if linked.detector == Detector::Causal && must_fire != fired {
-            return Err(Violation::Predicate(node));
-        }
-        Ok(())
+        if must_fire == fired { Ok(()) } else { Err(Violation::Predicate(node)) }
     }
 }

@@ -35,6 +35,8 @@ pub struct Plan {
     pub setup: Setup,
     /// Who looks for the two stages of a linked predicate, if one is armed.
     pub linked: Option<(usize, usize)>,
+    /// How its stages travel.
+    pub detector: Detector,
     /// Who is asked for the first halt after the schedule.
     pub first: usize,
     /// The schedule.
@@ -103,7 +105,9 @@ impl Plan {
         let (first, linked) = (node(), Some((node(), node())));
         // A reset clears what its node looks for.
         let linked = linked.filter(|_| !adversity.resets);
-        Self { nodes, setup, linked, first, choices, adversity }
+        // Predicate markers are not said again when a link comes up.
+        let detector = if !adversity.links && shape % 2 == 0 { Detector::Marker } else { Detector::Causal };
+        Self { nodes, setup, linked, detector, first, choices, adversity }
     }
 
     /// Puts the system through the schedule, then halts, releases, halts again, releases, and checks everything.
@@ -142,7 +146,7 @@ impl Plan {
         let mut seen = Seen::default();
         system.start()?;
         if let Some((first, second)) = self.linked {
-            system.arm(first, second, Detector::Causal)?;
+            system.arm(first, second, self.detector)?;
         }
         for choice in &self.choices {
             self.choose(system, *choice)?;
@@ -214,6 +218,7 @@ impl Plan {
             system.link_up(edge);
         }
         system.settle()?;
+        system.check_heard()?;
         let disturbed = self.adversity.links || self.adversity.resets;
         for _ in 0..3 {
             let halted = (0..N).filter(|node| system.members[*node].is_halted()).count();

@@ -8,6 +8,12 @@ mod probe;
 mod target;
 mod xtask;
 
+use std::process::Command;
+
+use crate::command;
+use crate::qemu;
+use crate::toolchain::{CORTEX_M33, Toolchain, cargo};
+
 /// A group of tests that proves one thing.
 pub struct Tier {
     /// What to type.
@@ -23,10 +29,22 @@ pub const TIERS: &[Tier] = &[core::TIER, target::TIER, host::TIER, probe::TIER, 
 
 /// `cargo test` on these packages, with the user watching.
 fn cargo_test(packages: &[&str]) -> anyhow::Result<()> {
-    let mut cargo = crate::toolchain::cargo();
+    Ok(command::run(&mut test_command(packages))?)
+}
+
+/// `cargo test` on packages whose tests build firmware and run it in QEMU.
+fn cargo_test_with_firmware(packages: &[&str]) -> anyhow::Result<()> {
+    qemu::ready()?;
+    let mut cargo = test_command(packages);
+    Toolchain::ready(&[CORTEX_M33])?.lend_to_tests(&mut cargo)?;
+    Ok(command::run(&mut cargo)?)
+}
+
+fn test_command(packages: &[&str]) -> Command {
+    let mut cargo = cargo();
     cargo.arg("test");
     for package in packages {
         cargo.args(["--package", package]);
     }
-    Ok(crate::command::run(&mut cargo)?)
+    cargo
 }

@@ -3,11 +3,13 @@
 //! Two ways. The ordinary one: the Rust that runs this program, with the thumb targets added by `rustup`. Where rustup
 //! cannot download: Debian's own Rust, which ships the matching source of `core`, so the target is built on the spot.
 //! `STILLPOINT_TOOLCHAIN=rustup|debian` forces one.
-use std::path::{Path, PathBuf};
+mod debian;
+
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::command::{self, CommandError};
-use crate::packages::{Apt, InstallError, Package};
+use crate::packages::InstallError;
 use crate::say::say;
 use crate::workspace;
 
@@ -17,9 +19,6 @@ pub const CORTEX_M33: &str = "thumbv8m.main-none-eabi";
 pub const CORTEX_M0: &str = "thumbv6m-none-eabi";
 
 const VARIABLE: &str = "STILLPOINT_TOOLCHAIN";
-const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-19"];
-const DEBIAN_FILES: [&str; 4] = ["/usr/bin/rustc", "/usr/bin/cargo", "/usr/bin/ld.lld-19", DEBIAN_CORE];
-const DEBIAN_CORE: &str = "/usr/lib/rustlib/src/rust/library/core/Cargo.toml";
 
 /// A way to build firmware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +42,7 @@ pub enum ToolchainError {
     #[error("Debian's Rust toolchain is missing: {0}")]
     Debian(#[from] InstallError),
     /// Debian's packages are installed, but not what the project needs.
-    #[error("apt installed {DEBIAN_PACKAGES:?}, but {0} is not there; remove them and use rustup")]
+    #[error("apt installed {packages:?}, but {0} is not there; remove them and use rustup", packages = debian::PACKAGES)]
     Incomplete(&'static str),
     /// Neither way works.
     #[error("no compiler for {targets}:\n  by rustup: {rustup}\n  by Debian's toolchain: {debian}")]
@@ -105,17 +104,17 @@ impl Toolchain {
                 some if some < targets.len() => Has::Some,
                 _ => Has::All,
             },
-            debian_is_complete: missing_debian_file().is_none(),
+            debian_is_complete: debian::missing().is_none(),
         };
         match plan(found) {
             Plan::Use(toolchain) => Ok(toolchain),
-            Plan::InstallDebian => install_debian(),
+            Plan::InstallDebian => debian::install(),
             Plan::AddTargets { or_debian } => match (add_targets(targets), or_debian) {
                 (Ok(()), _) => Ok(Self::Rustup),
                 (Err(cause), false) => Err(ToolchainError::Rustup(cause)),
                 (Err(rustup), true) => {
                     say("skip", "rustup cannot add the target; trying Debian's toolchain");
-                    install_debian().map_err(|error| match error {
+                    debian::install().map_err(|error| match error {
                         ToolchainError::Debian(debian) => ToolchainError::Neither {
                             targets: targets.join(", "),
                             rustup: Box::new(rustup),
@@ -156,22 +155,33 @@ impl Toolchain {
     /// This toolchain's cargo, in the root of the workspace.
     pub fn cargo(self) -> Command {
         let Self::Debian = self else { return cargo() };
-        let mut cargo = Command::new("/usr/bin/cargo");
+        let mut cargo = Command::new(debian::CARGO);
         cargo.current_dir(workspace::root());
-        // What rustup's proxies and the outer cargo left in the environment belongs to another compiler.
-        for leaked in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTC", "RUSTDOC", "RUSTC_WRAPPER", "LD_LIBRARY_PATH"] {
-            cargo.env_remove(leaked);
-        }
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::iter::once(PathBuf::from("/usr/bin")).chain(std::env::split_paths(&path));
-        cargo.env("PATH", std::env::join_paths(path).unwrap_or_else(|_| "/usr/bin:/bin".into()));
-        // Building `core` is an unstable feature of cargo; Debian's is otherwise the stable one.
-        cargo.env("RUSTC_BOOTSTRAP", "1").env("CARGO_UNSTABLE_BUILD_STD", "core");
-        for target in [CORTEX_M33, CORTEX_M0] {
-            let target = target.to_uppercase().replace(['-', '.'], "_");
-            cargo.env(format!("CARGO_TARGET_{target}_LINKER"), "ld.lld-19");
+        for (name, value) in debian::environment() {
+            match value {
+                Some(value) => cargo.env(name, value),
+                None => cargo.env_remove(name),
+            };
         }
         cargo
+    }
+
+    /// Lets the tests that `cargo_test` runs build firmware with this toolchain, though cargo itself is the host's.
+    pub fn lend_to_tests(self, cargo_test: &mut Command) -> Result<(), CommandError> {
+        if self == Self::Rustup {
+            return Ok(());
+        }
+        let host = command::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
+        // Cargo starts each test program through a runner if there is one; this one changes its environment.
+        let changes = debian::environment().into_iter().map(|(name, value)| match value {
+            Some(value) => format!("{name}={}", value.to_string_lossy()),
+            None => format!("--unset={name}"),
+        });
+        // `env` wants what is to be removed before what is to be set.
+        let (unset, set): (Vec<_>, Vec<_>) = changes.partition(|change| change.starts_with("--unset"));
+        let runner = format!("env {} {}", unset.join(" "), set.join(" "));
+        cargo_test.env(format!("CARGO_TARGET_{}_RUNNER", debian::in_capitals(&host)), runner);
+        Ok(())
     }
 }
 
@@ -192,17 +202,6 @@ fn add_targets(targets: &[&str]) -> Result<(), CommandError> {
     let missing: Vec<&str> = targets.iter().copied().filter(|target| !rustc_has(target)).collect();
     say("install", format_args!("{} (rustup)", missing.join(" ")));
     command::output(Command::new("rustup").args(["target", "add"]).args(missing)).map(drop)
-}
-
-fn missing_debian_file() -> Option<&'static str> {
-    DEBIAN_FILES.into_iter().find(|file| !Path::new(file).exists())
-}
-
-fn install_debian() -> Result<Toolchain, ToolchainError> {
-    // Only Debian has these; everybody else needs rustup, by whichever way it comes.
-    let elsewhere = Package { apt: "rustup", dnf: "rustup", pacman: "rustup", brew: "rustup" };
-    Apt::find().install(&DEBIAN_PACKAGES, &elsewhere)?;
-    missing_debian_file().map_or(Ok(Toolchain::Debian), |file| Err(ToolchainError::Incomplete(file)))
 }
 
 #[cfg(test)]
@@ -247,14 +246,22 @@ mod tests {
     }
 
     #[test]
-    fn debians_cargo_sees_nothing_of_the_outer_compiler() {
-        let cargo = Toolchain::Debian.cargo();
-        let removed: Vec<_> = cargo.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        for leaked in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTC"] {
-            assert!(removed.contains(&leaked.as_ref()), "{leaked}");
-        }
-        let linker = "CARGO_TARGET_THUMBV8M_MAIN_NONE_EABI_LINKER";
-        assert!(cargo.get_envs().any(|(name, value)| name == linker && value == Some("ld.lld-19".as_ref())));
+    fn each_toolchain_builds_in_its_own_directory_with_its_own_cargo() {
         assert_ne!(Toolchain::Debian.target_dir(), Toolchain::Rustup.target_dir());
+        let cargo = Toolchain::Debian.cargo();
+        assert_eq!(cargo.get_program(), debian::CARGO);
+        assert!(cargo.get_envs().any(|(name, value)| name == "RUSTUP_TOOLCHAIN" && value.is_none()));
+    }
+
+    #[test]
+    fn tests_that_build_firmware_get_debians_environment_through_a_runner() {
+        let mut test = Command::new("cargo");
+        Toolchain::Rustup.lend_to_tests(&mut test).unwrap();
+        assert_eq!(test.get_envs().count(), 0);
+        Toolchain::Debian.lend_to_tests(&mut test).unwrap();
+        let (name, value) = test.get_envs().next().unwrap();
+        assert!(name.to_string_lossy().ends_with("_RUNNER"));
+        let runner = value.unwrap().to_string_lossy().into_owned();
+        assert!(runner.starts_with("env --unset=") && runner.contains(" CARGO=/usr/bin/cargo "), "{runner}");
     }
 }

@@ -1,7 +1,7 @@
 //! Logical time: each core's own time line, which stands still while the core is stopped and the others' run on.
 //!
 //! Kawabe et al., "Paradise": logical time of a node = real time minus its accumulated delay. A [`TimeLine`] is that
-//! equation and nothing more; [`TimeDriver`] gives each core one of them, with its own queue and its own alarm, as
+//! equation and nothing more; `TimeDriver` gives each core one of them, with its own queue and its own alarm, as
 //! embassy's time. Instants of two cores can be compared only while their delays are equal.
 
 /// One core's time, in counts of the platform's counter.
@@ -33,7 +33,7 @@ impl TimeLine {
 
     /// Logical time at this reading of the 32-bit counter.
     ///
-    /// Right as long as a line that is not frozen is asked once in 2^32 counts; [`TimeDriver`] sees to that.
+    /// Right as long as a line that is not frozen is asked once in 2^32 counts; `TimeDriver` sees to that.
     #[inline]
     pub fn now(&mut self, counter: u32) -> u64 {
         if !self.frozen {

@@ -232,6 +232,8 @@ pub(crate) struct Halting<const N: usize> {
     pub(crate) last: HaltId,
     /// The newest halt known of, by peers or by memory that survived a reset; the node may not have taken part in it.
     heard: HaltId,
+    /// Whether the node really took part in `last`: only then can it know that it is over.
+    took_part: bool,
     pub(crate) order: HaltOrder<N>,
     /// The ports on which a marker of the present halt arrived.
     pub(crate) seen: PortSet,
@@ -243,6 +245,7 @@ impl<const N: usize> Halting<N> {
             phase: Phase::Starting,
             last: HaltId(0),
             heard: HaltId(0),
+            took_part: false,
             order: HaltOrder::new(),
             seen: PortSet::EMPTY,
         }
@@ -271,9 +274,16 @@ impl<const N: usize> Halting<N> {
             self.heard = id;
             if !self.is_halted() {
                 // Whatever it took part in is over; to be joined still, `id` has to be newer, and in reach of the order.
-                self.last = HaltId(id.0.wrapping_sub(1));
+                let before = HaltId(id.0.wrapping_sub(1));
+                self.took_part &= self.last == before;
+                self.last = before;
             }
         }
+    }
+
+    /// Whether the node took part in this halt and left it: it is over, and who is still in it missed the release.
+    pub(crate) fn has_left(&self, id: HaltId) -> bool {
+        self.took_part && self.last == id && !self.is_halted()
     }
 
     /// The halt the node is in; otherwise the newest it knows of.
@@ -310,6 +320,7 @@ impl<const N: usize> Halting<N> {
         let then = self.resume_to();
         self.last = id;
         self.heard = id;
+        self.took_part = true;
         self.order = order;
         self.seen = PortSet::EMPTY;
         self.phase = if links.is_empty() {
@@ -545,6 +556,20 @@ mod tests {
         let mut halting = running();
         halting.hear_of(HaltId(4));
         assert_eq!(halting.on_marker(ME, P0, &marker(4), LINKS, NONE), Reaction::Halt);
+    }
+
+    #[test]
+    fn only_a_halt_that_was_taken_part_in_can_be_known_to_be_over() {
+        let mut halting = running();
+        halting.hear_of(HaltId(2));
+        assert!(!halting.has_left(HaltId(1)) && !halting.has_left(HaltId(2)));
+        let mut halting = parked(1);
+        assert!(!halting.has_left(HaltId(1)));
+        halting.release(HaltId(1));
+        halting.hear_of(HaltId(2));
+        assert!(halting.has_left(HaltId(1)));
+        halting.hear_of(HaltId(3));
+        assert!(!halting.has_left(HaltId(2)));
     }
 
     #[test]

@@ -252,7 +252,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             // none of this channel then. To one that has, a second is nothing new.
             self.halting.reopen(port);
             effects.markers = effects.markers.with(port);
-        } else if hello.halted && hello.last_halt == self.halting.last {
+        } else if hello.halted && self.halting.has_left(hello.last_halt) {
             // The peer missed the release.
             effects.releases = effects.releases.with(port);
         }

@@ -26,10 +26,6 @@ impl GroupHandle {
         Self(board)
     }
 
-    pub(crate) fn board(&self) -> &BoardHandle {
-        &self.0
-    }
-
     /// Halts all cores as one stop. Cores that are halted already stay as they are.
     pub fn halt(&self) -> Result<(), BoardError> {
         self.0.run(|board| board.halt_all())

@@ -17,6 +17,8 @@ mod group;
 #[cfg(feature = "probe")]
 mod probe;
 #[cfg(feature = "probe")]
+mod serve;
+#[cfg(feature = "probe")]
 mod target;
 
 #[cfg(feature = "probe")]
@@ -24,5 +26,6 @@ pub use {
     board::{BoardError, CoreView},
     group::GroupHandle,
     probe::QemuProbe,
+    serve::Server,
     target::{chip_description, registry},
 };

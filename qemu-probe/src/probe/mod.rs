@@ -1,7 +1,7 @@
 //! The debug probe as probe-rs sees it.
 
 mod arm;
-mod memory;
+pub(crate) mod memory;
 
 use crate::board::{BoardError, BoardHandle};
 use crate::group::GroupHandle;
@@ -63,11 +63,6 @@ impl QemuProbe {
         let board = BoardHandle::attach(machine)?;
         let probe = Self { board: board.clone(), shared_ram: machine.shared_ram().cloned() };
         Ok((Probe::from_specific_probe(Box::new(probe)), GroupHandle::new(board)))
-    }
-
-    /// Another probe for the same machine, beside an attached one.
-    pub(crate) fn beside(board: BoardHandle, shared_ram: Option<SharedRam>) -> Self {
-        Self { board, shared_ram }
     }
 }
 

@@ -1,0 +1,125 @@
+//! Stock probe-rs, through its own Glasgow driver, on the served board.
+#![cfg(feature = "probe")]
+
+mod common;
+
+use common::firmware;
+use object::{Object, ObjectSymbol};
+use probe_rs::flashing::{ElfLoader, ElfOptions, download_file};
+use probe_rs::probe::DebugProbeSelector;
+use probe_rs::probe::list::Lister;
+use probe_rs::rtt::{Rtt, ScanRegion};
+use probe_rs::{MemoryInterface, Permissions, Session};
+use qemu_probe::{Machine, MachineKind, Server};
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What any probe-rs tool does, given `--probe 20b7:9db1:tcp:ADDRESS --chip-description-path ...`.
+fn open(server: &Server, kind: MachineKind) -> Session {
+    let selector: DebugProbeSelector = format!("20b7:9db1:tcp:{}", server.address()).parse().unwrap();
+    let accepted = std::thread::scope(|scope| {
+        let accepting = scope.spawn(|| server.serve_next());
+        let probe = Lister::new().open(selector).unwrap();
+        accepting.join().unwrap().unwrap();
+        probe
+    });
+    let mut registry = probe_rs::config::Registry::new();
+    registry.add_target_family_from_yaml(&qemu_probe::chip_description(kind)).unwrap();
+    accepted.attach_with_registry(kind.name(), Permissions::default(), &registry).unwrap()
+}
+
+fn symbol(kind: MachineKind, name: &str) -> u64 {
+    let image = std::fs::read(firmware(kind, "counters")).unwrap();
+    let file = object::File::parse(&*image).unwrap();
+    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name)).unwrap();
+    symbol.address() & !1
+}
+
+#[test]
+fn the_glasgow_driver_loads_runs_halts_breaks_and_reads_rtt_on_both_cores() {
+    for kind in MachineKind::ALL {
+        let machine = Machine::builder(kind).shared_ram(true).start().unwrap();
+        let server = Server::bind("127.0.0.1:0", &machine).unwrap();
+        let mut session = open(&server, kind);
+        download_file(&mut session, firmware(kind, "counters"), ElfLoader(ElfOptions::default())).unwrap();
+        let pc = session.core(0).unwrap().reset_and_halt(PATIENCE).unwrap().pc;
+        assert_eq!(pc, symbol(kind, "Reset"));
+        for core in [0, 1] {
+            session.core(core).unwrap().run().unwrap();
+        }
+        for (core, tick, block) in [(0, "tick0", "RTT0"), (1, "tick1", "RTT1")] {
+            let (tick, count) = (symbol(kind, tick), symbol(kind, "COUNT") + 4 * core as u64);
+            let mut target = session.core(core).unwrap();
+            let (before, end) = (target.read_word_32(count).unwrap(), Instant::now() + LIMIT);
+            while target.read_word_32(count).unwrap() == before {
+                assert!(Instant::now() < end, "core {core} does not count");
+            }
+            target.set_hw_breakpoint(tick).unwrap();
+            for _ in 0..10 {
+                target.wait_for_core_halted(PATIENCE).unwrap();
+                assert_eq!(
+                    target.registers().pc().map(|pc| target.read_core_reg::<u32>(pc).unwrap().into()),
+                    Some(tick)
+                );
+                target.run().unwrap();
+            }
+            target.wait_for_core_halted(PATIENCE).unwrap();
+            target.clear_hw_breakpoint(tick).unwrap();
+            target.run().unwrap();
+
+            let mut rtt = Rtt::attach_region(&mut target, &ScanRegion::Exact(symbol(kind, block))).unwrap();
+            let channel = rtt.up_channel(0).unwrap();
+            let (mut buffer, end) = ([0; 64], Instant::now() + LIMIT);
+            while channel.read(&mut target, &mut buffer).unwrap() == 0 {
+                assert!(Instant::now() < end, "core {core} sends nothing");
+            }
+            assert_eq!(u32::from_le_bytes(buffer[..4].try_into().unwrap()) & 0xFFF, core as u32);
+        }
+        let data: Vec<u8> = (0..4099u32).map(|i| (i * 13) as u8).collect();
+        let mut back = vec![0; data.len()];
+        let mut core = session.core(0).unwrap();
+        core.write(symbol(kind, "SCRATCH") + 1, &data[..4090]).unwrap();
+        core.read(symbol(kind, "SCRATCH") + 1, &mut back[..4090]).unwrap();
+        assert_eq!(back[..4090], data[..4090]);
+        assert!(core.read_word_32(0xF000_0000).is_err(), "nothing is there");
+        assert_eq!(core.read_word_32(0x5001_F000).unwrap(), 0, "and the port works again");
+    }
+}
+
+#[test]
+fn a_second_tool_is_turned_away_and_the_next_is_served_when_the_first_has_left() {
+    let kind = MachineKind::Mps2An521;
+    let machine = Machine::builder(kind).start().unwrap();
+    let server = Server::bind("127.0.0.1:0", &machine).unwrap();
+    let first = open(&server, kind);
+    let mut second = std::net::TcpStream::connect(server.address()).unwrap();
+    server.serve_next().unwrap();
+    assert_eq!(std::io::Read::read(&mut second, &mut [0]).unwrap_or(0), 0, "closed at once");
+    drop(first);
+    let end = Instant::now() + LIMIT;
+    loop {
+        // The server learns a moment later that the first one has gone.
+        let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+        server.serve_next().unwrap();
+        std::io::Write::write_all(&mut stream, &[1, 1, 1, 0]).ok();
+        let mut byte = [0];
+        if std::io::Read::read(&mut stream, &mut byte).unwrap_or(0) == 1 {
+            break;
+        }
+        assert!(Instant::now() < end, "nobody is served any more");
+    }
+}
+
+#[test]
+fn nonsense_ends_the_session_of_whoever_sent_it_and_nothing_else() {
+    let kind = MachineKind::Mps2An521;
+    let machine = Machine::builder(kind).start().unwrap();
+    let server = Server::bind("127.0.0.1:0", &machine).unwrap();
+    let mut noise = std::net::TcpStream::connect(server.address()).unwrap();
+    server.serve_next().unwrap();
+    std::io::Write::write_all(&mut noise, b"GET / HTTP/1.1\r\n\r\n\0").unwrap();
+    assert_eq!(std::io::Read::read(&mut noise, &mut [0]).unwrap_or(0), 0);
+    assert_eq!(server.cores().status().unwrap().len(), kind.cores());
+}

@@ -8,6 +8,7 @@ mod demo;
 mod elf;
 mod firmware;
 mod nearest;
+mod nudge;
 mod packages;
 mod panics;
 mod qemu;

@@ -1,14 +1,14 @@
 //! One board: its QEMU machine, its shared memory, the logs of its cores.
-use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use qemu_probe::{Exit, Link, Machine, MachineError, MachineKind, Serial, SharedRam};
+use qemu_probe::{Exit, Machine, MachineError, MachineKind, Serial, SharedRam};
 
 use super::image::Image;
 use super::log::CoreLog;
 use super::node::{NODES, Node, letter};
 use super::ring::{BoardMemory, Ring, RingError};
 use super::status::Status;
+use crate::nudge::Nudges;
 
 impl BoardMemory for SharedRam {
     fn read(&self, address: u32, into: &mut [u8]) -> std::io::Result<()> {
@@ -19,11 +19,9 @@ impl BoardMemory for SharedRam {
     }
 }
 
-/// The UART that joins the boards, and how many others there are.
-const LINK_UART: usize = 1;
-const SPARE_UARTS: usize = 4;
-/// When QEMU is first made to look at the link; each further time is four times as late.
+/// A board opens its link just after its start: QEMU is made to look at it soon, and a few times more.
 const FIRST_NUDGE: Duration = Duration::from_millis(8);
+const NUDGES: usize = 10;
 
 /// Why a board cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -58,34 +56,30 @@ pub struct Board<'a> {
     image: &'a Image,
     machine: Machine,
     memory: SharedRam,
-    nudges: Vec<UnixStream>,
-    started: Instant,
+    nudges: Nudges,
     cores: Vec<(Ring, CoreLog<'a>)>,
 }
 
 impl<'a> Board<'a> {
     /// Starts a machine with this image; its second UART is `link`.
     pub fn start(number: usize, image: &'a Image, link: Serial) -> Result<Self, BoardError> {
-        let (mut nudges, mut serial) = (Vec::new(), Vec::new());
-        for _ in 0..SPARE_UARTS {
-            let (ours, theirs) = Link::pair().map_err(|error| BoardError::Wire(letter(number), error))?;
-            nudges.push(ours.into_stream());
-            serial.push(Serial::Link(theirs));
-        }
-        serial.insert(LINK_UART, link);
+        let (nudges, wires) =
+            Nudges::new(NUDGES, FIRST_NUDGE, 2).map_err(|error| BoardError::Wire(letter(number), error))?;
         let builder = Machine::builder(MachineKind::Mps2An521)
             .elf(&image.path)
             .semihosting(["relay".to_owned(), format!("board={}", letter(number))])
             .shared_ram(true)
-            .gdb(false);
-        let machine = serial.into_iter().fold(builder, |builder, serial| builder.serial(serial)).start();
+            .gdb(false)
+            .serial(Serial::Null)
+            .serial(link);
+        let machine = wires.into_iter().fold(builder, |builder, serial| builder.serial(serial)).start();
         let machine = machine.map_err(|error| BoardError::Machine(letter(number), error))?;
         let memory = machine.shared_ram().expect("asked for above").clone();
         let stride = image.rings.size / 2;
         let ring = |core: usize| Ring::new(image.rings.address + stride * core as u32, stride);
         let nodes = NODES.into_iter().filter(|node| node.board == number);
         let cores = nodes.map(|node| (ring(node.core), CoreLog::new(node, &image.logs))).collect();
-        Ok(Self { number, image, machine, memory, nudges, started: Instant::now(), cores })
+        Ok(Self { number, image, machine, memory, nudges, cores })
     }
 
     /// Its name.
@@ -93,15 +87,9 @@ impl<'a> Board<'a> {
         letter(self.number)
     }
 
-    /// Makes QEMU look at the link, a few times in the first half second.
-    ///
-    /// QEMU looks only when its main loop turns, and firmware that opens a UART does not turn it: bytes that came before
-    /// would wait for the next timer. Cutting the wire of an unused UART does turn it.
+    /// Makes QEMU look at the link, if it is time to.
     pub fn nudge(&mut self) {
-        let due = FIRST_NUDGE * 4_u32.pow((SPARE_UARTS - self.nudges.len()) as u32);
-        if self.started.elapsed() >= due {
-            self.nudges.pop();
-        }
+        self.nudges.nudge();
     }
 
     /// Fails with what the firmware said if the machine has ended.

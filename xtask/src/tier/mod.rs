@@ -2,6 +2,7 @@
 
 mod core;
 mod demo;
+mod explore;
 mod host;
 mod lint;
 mod probe;
@@ -25,7 +26,8 @@ pub struct Tier {
 }
 
 /// Every tier, the quickest to fail first.
-pub const TIERS: &[Tier] = &[core::TIER, target::TIER, host::TIER, probe::TIER, demo::TIER, xtask::TIER, lint::TIER];
+pub const TIERS: &[Tier] =
+    &[core::TIER, target::TIER, host::TIER, probe::TIER, explore::TIER, demo::TIER, xtask::TIER, lint::TIER];
 
 /// `cargo test` on these packages, with the user watching.
 fn cargo_test(packages: &[&str]) -> anyhow::Result<()> {

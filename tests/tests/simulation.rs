@@ -1,6 +1,7 @@
 //! Thousands of random systems on random schedules: every promise of halting, stamps and logs holds in all of them, and
 //! a driver that breaks one of its duties is found out.
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use stillpoint_core::Violation as Refused;
 use stillpoint_core::predicate::Detector;
 use stillpoint_tests::faulty::Random;
@@ -8,10 +9,12 @@ use stillpoint_tests::sim::{Adversity, Failure, Plan, Sabotage, Violation};
 
 const CALM: Adversity = Adversity { links: false, resets: false, forgetful: false, haste: false };
 
-/// A fixed number of cases, and nothing left behind; `CASES=20000` for a long run by hand.
+/// The same cases every time, and nothing left behind; `CASES=20000` for as many others, by hand.
 fn config(cases: u32) -> ProptestConfig {
-    let cases = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() }
+    let by_hand = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok());
+    let rng_seed = if by_hand.is_some() { RngSeed::Random } else { RngSeed::Fixed(1988) };
+    let cases = by_hand.unwrap_or(cases);
+    ProptestConfig { cases, failure_persistence: None, rng_seed, max_shrink_iters: 20_000, ..ProptestConfig::default() }
 }
 
 fn holds(nodes: usize, shape: u64, choices: Vec<u32>, adversity: Adversity) -> Result<(), TestCaseError> {
@@ -124,6 +127,9 @@ fn is_noticed(sabotage: Sabotage, often: usize, expected: impl Fn(&Violation) ->
     let mut failures = Vec::new();
     for seed in 0..100 {
         let mut plan = seeded_plan(seed);
+        if sabotage == Sabotage::ForgetEpoch {
+            (plan.adversity.resets, plan.linked) = (true, None);
+        }
         plan.detector = Detector::Causal;
         let sound = plan.run();
         assert!(sound.is_ok(), "seed {seed}: {}", sound.unwrap_err());
@@ -212,6 +218,17 @@ fn a_message_forgotten_by_a_resume_is_noticed() {
                 | Violation::Certificate(Refused::LostMessage { .. })
                 | Violation::Refused(..)
                 | Violation::WrongClock { .. }
+        )
+    });
+}
+
+#[test]
+fn a_restart_in_an_old_epoch_is_noticed() {
+    is_noticed(Sabotage::ForgetEpoch, 20, |violation| {
+        // The counts of two lives are one, the numbers of two lives are the same, or others know newer ones.
+        matches!(
+            violation,
+            Violation::StaleStart { .. } | Violation::Log(..) | Violation::Certificate(_) | Violation::Lost(_)
         )
     });
 }

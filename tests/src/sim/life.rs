@@ -1,6 +1,6 @@
 //! Resets, starts, and links that go down and come up.
 use super::system::{Cause, tell};
-use super::{Control, Lane, Member, System, Violation};
+use super::{Control, Lane, Member, Sabotage, System, Violation};
 use stillpoint_core::log::LogWriter;
 use stillpoint_core::{Event, EventKind, EventNumber, HaltId, Hello, Input, Phase, PortId, PortSet};
 
@@ -60,9 +60,12 @@ impl<const N: usize, const S: usize> System<N, S> {
         &mut self,
         node: usize,
         port: PortId,
-        hello: Hello,
+        mut hello: Hello,
         life: Option<u32>,
     ) -> Result<(), Violation> {
+        if self.setup.sabotage == Some(Sabotage::ForgetEpoch) {
+            hello.of_you = EventNumber(0);
+        }
         let (running, now) = (self.members[node].runs(), self.now.into());
         let before = self.members[node].node.number();
         let effects = self.step(node, Input::Hello { port, hello })?;
@@ -99,7 +102,10 @@ impl<const N: usize, const S: usize> System<N, S> {
 
     /// A node starts, above all that is known of it, and introduces itself if this is not its first life.
     pub(super) fn start_node(&mut self, node: usize) -> Result<(), Violation> {
-        let (known, last_halt) = self.members[node].retained;
+        let (mut known, last_halt) = self.members[node].retained;
+        if self.setup.sabotage == Some(Sabotage::ForgetEpoch) {
+            known = EventNumber(0);
+        }
         let effects = self.step(node, Input::Start { known, last_halt })?;
         let number = self.members[node].node.number();
         if let Some(knower) = self.reference.knower(node, number) {

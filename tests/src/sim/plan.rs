@@ -106,7 +106,7 @@ impl Plan {
         // A reset clears what its node looks for.
         let linked = linked.filter(|_| !adversity.resets);
         // Predicate markers are not said again when a link comes up.
-        let detector = if !adversity.links && shape % 2 == 0 { Detector::Marker } else { Detector::Causal };
+        let detector = if !adversity.links && shape.is_multiple_of(2) { Detector::Marker } else { Detector::Causal };
         Self { nodes, setup, linked, detector, first, choices, adversity }
     }
 

@@ -32,6 +32,8 @@ pub enum Sabotage {
     StripStages,
     /// The last message of a channel is forgotten when its receiver resumes.
     LoseOnResume,
+    /// A node that was reset starts in its first epoch, whatever is known of it.
+    ForgetEpoch,
     /// The application goes on for one event after its node halted, outside the node's sight.
     KeepRunning,
 }

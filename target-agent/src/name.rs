@@ -5,7 +5,7 @@
 
 /// A name, known to the firmware as a number.
 ///
-/// Made by [`name!`](crate::name).
+/// Made by [`name!`](macro@crate::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name(#[doc(hidden)] pub u16);
 

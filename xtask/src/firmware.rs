@@ -53,6 +53,12 @@ impl Firmware {
         Self { package: name, artifact: Artifact::Bin(name), on_target: true }
     }
 
+    /// What the counting plugin counts.
+    pub fn benchmarks() -> Self {
+        let name = "stillpoint-bench";
+        Self { package: name, artifact: Artifact::Bin(name), on_target: false }
+    }
+
     /// Builds it and returns its ELF file.
     pub fn build(self, toolchain: Toolchain) -> Result<PathBuf, BuildError> {
         let none = || BuildError::NoExecutable(format!("{:?} of {}", self.artifact, self.package));

@@ -3,6 +3,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod bench;
 mod command;
 mod demo;
 mod elf;

@@ -11,7 +11,9 @@ use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicU32, Ordering};
 use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
 use stillpoint_core::log::{LogRing, LogWriter, Recording};
-use stillpoint_core::predicate::{Detector, Generation, Op, Program, ProgramBuilder, Relation, SlotId};
+use stillpoint_core::predicate::{
+    Detector, EvalContext, Generation, Op, Outcome, Predicates, Program, ProgramBuilder, Relation, SlotId,
+};
 use stillpoint_core::{
     Command, Direction, Effects, Event, HaltId, HaltMarker, Input, Node, NodeId, PortId, StampKind, VectorClock,
 };
@@ -99,6 +101,12 @@ fn four_comparisons(node: &mut Node<4>, writer: &mut LogWriter<4>, tag: u16) {
     });
 }
 
+/// The evaluation alone, without the event around it.
+#[inline(never)]
+fn evaluation(predicates: &mut Predicates, event: &Event, context: &EvalContext<'_>) -> Outcome {
+    span!("evaluation", predicates.after_event(event, context))
+}
+
 #[inline(never)]
 fn send_4(node: &mut Node<4>, bytes: &mut [u8]) -> usize {
     span!("send_4", node.step(Input::Send { port: OUT, stamp: bytes }).map_or(0, |effects| effects.stamp.into()))
@@ -178,6 +186,11 @@ fn records() {
     arm(&mut node, SlotId::ALL[0]);
     for round in 0..20 {
         one_comparison(black_box(&mut node), &mut writer, black_box(round));
+    }
+    let mut predicates = node.predicates().clone();
+    let context = EvalContext { count: 5, epoch: 0, clock: &[5, 0, 0, 0] };
+    for round in 0..20 {
+        let _ = evaluation(black_box(&mut predicates), black_box(&Event::local(round)), black_box(&context));
     }
     SlotId::ALL.into_iter().skip(1).for_each(|slot| arm(&mut node, slot));
     for round in 0..20 {

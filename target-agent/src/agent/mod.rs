@@ -122,6 +122,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     }
 }
 
+/// The ends of a serial link at one node: out, in.
+pub type BothEnds<P, A, B> = (Outbox<P, A>, Inbox<P, B>);
+
 /// The agent of one core: opens ports and watches, then starts the node.
 pub struct Agent<P: 'static, const N: usize, const PORTS: usize, const LOG: usize> {
     agents: &'static Agents<P, N, PORTS, LOG>,
@@ -184,7 +187,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         peer: NodeId,
         (out_name, out): (Name, &'static Channel<A, S, BYTES>),
         (in_name, into): (Name, &'static Channel<B, S, BYTES>),
-    ) -> Result<(Outbox<P, A>, Inbox<P, B>), OpenError>
+    ) -> Result<BothEnds<P, A, B>, OpenError>
     where
         R: Read,
         T: Write,

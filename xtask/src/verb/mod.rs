@@ -1,5 +1,6 @@
 //! The verbs of `cargo xtask`. One file each: what it does, its arguments, `run`.
 
+mod bench;
 mod demo;
 mod lint;
 mod setup;
@@ -22,6 +23,8 @@ pub enum Verb {
     Lint(lint::Args),
     /// Print flash and RAM of each demo, per section.
     Size(size::Args),
+    /// Count what it costs in instructions, beside the goals.
+    Bench(bench::Args),
 }
 
 impl Verb {
@@ -33,6 +36,7 @@ impl Verb {
             Self::Test(args) => test::run(&args),
             Self::Lint(args) => lint::run(&args),
             Self::Size(args) => size::run(&args),
+            Self::Bench(args) => bench::run(&args),
         }
     }
 }

@@ -90,7 +90,6 @@ pub const fn join_counters(fine: u32, coarse: u64) -> u64 {
 }
 
 /// Sleeps for so many counts of the calling core's time line.
-#[cfg(target_os = "none")]
 pub(crate) async fn sleep(counts: u64) {
     let until = embassy_time_driver::now().wrapping_add(counts);
     core::future::poll_fn(|context| {

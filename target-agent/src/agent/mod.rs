@@ -215,7 +215,6 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     }
 
     /// Keeps a serial link going, for ever.
-    #[cfg(target_os = "none")]
     pub async fn pump<R: Read, T: Write, const W: usize, const F: usize>(
         &self,
         link: &'static Serial<P, R, T, W, F>,

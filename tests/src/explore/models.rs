@@ -53,6 +53,14 @@ pub fn all() -> Vec<Config> {
             ..BASE
         },
         Config {
+            name: "ring-two-initiators",
+            about: "a ring, capacity 2, two initiators, spontaneous and at once",
+            messages: [2, 2, 1],
+            halts: [1, 0, 1],
+            meets: &[Certified, CertifiedInFlight, TwoInitiators],
+            ..BASE
+        },
+        Config {
             name: "ring-capacity-1",
             about: "a ring, capacity 1, two initiators, spontaneous and at once",
             capacity: 1,

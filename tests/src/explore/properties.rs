@@ -1,4 +1,9 @@
 //! What must hold. The names are those that a report prints.
+//!
+//! The snapshot is that of Chandy and Lamport 1985 on the same schedule: a node records itself when it initiates or when
+//! the first marker reaches it, and a channel's state is what its sender had sent by then and its receiver had not received
+//! by then. A stop on arrival counts as initiation: what is ahead of the marker in the channel is channel state. The
+//! recording follows the schedule, not the nodes, so a node that does something else after its record is found out.
 use super::config::Sight;
 use super::search::Broken;
 use super::system::{HEAD, IN, NODES, OUT, Session, Shape, System, TAIL};

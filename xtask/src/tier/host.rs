@@ -1,8 +1,8 @@
-//! The host's library and command, the simulator and the paper tests.
+//! Everything else that runs on the host: library and command, simulator, paper tests, the agent's chip-free parts.
 use super::{Tier, cargo_test_with_firmware};
 
 pub const TIER: Tier = Tier {
     name: "host",
-    proves: "the host's library and command, the simulator and the claims of the papers",
-    run: || cargo_test_with_firmware(&["stillpoint", "stillpoint-tests"]),
+    proves: "library, command, simulator, the claims of the papers, and the agent without a chip",
+    run: || cargo_test_with_firmware(&["stillpoint", "stillpoint-tests", "stillpoint-agent"]),
 };

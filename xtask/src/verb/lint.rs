@@ -29,6 +29,7 @@ pub fn lint_everything() -> anyhow::Result<()> {
     command::run(cargo().args(["fmt", "--all", "--check"])).context("run `cargo fmt --all`")?;
     say("lint", "host crates");
     command::run(cargo().args(["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"]))?;
+    command::run(cargo().args(["clippy", "--quiet", "--package", AGENT, "--tests", "--", "-D", "warnings"]))?;
     say("lint", format_args!("firmware ({})", toolchain.name()));
     debian_clippy_ready(toolchain)?;
     for firmware in [Firmware::examples(), Firmware::unit_tests()] {

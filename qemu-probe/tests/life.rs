@@ -288,12 +288,7 @@ fn float_registers_exist_on_the_core_that_has_them() {
 fn a_sleeping_core_shows_its_registers_and_refuses_what_it_would_have_to_execute() {
     let mut bench = Bench::running(KIND);
     bench.command(1, command::SLEEP);
-    let mut last = None;
-    until("core 1 asleep", || {
-        let now = bench.count(1);
-        last.replace(now) == Some(now)
-    });
-    bench.halt(1);
+    bench.halt_asleep(1);
     assert_eq!(bench.register(1, 17), bench.register(1, 13), "MSP");
     assert_eq!(bench.register(1, 20) & 1, 1, "it sleeps with interrupts masked");
     // A step does not move it.
@@ -309,6 +304,29 @@ fn a_sleeping_core_shows_its_registers_and_refuses_what_it_would_have_to_execute
     assert!(matches!(board_error(private), Some(BoardError::Asleep { core: 1, .. })));
     drop(core);
     bench.expect_progress(0);
+}
+
+#[test]
+fn a_sleeping_core_is_woken_by_a_pulse_on_its_own_interrupt_line() {
+    for kind in MachineKind::ALL {
+        let mut bench = Bench::running(kind);
+        for core in [0, 1] {
+            bench.command(core, command::SLEEP_UNTIL_IRQ_6);
+        }
+        for core in [0, 1] {
+            bench.halt_asleep(core);
+            bench.run(core);
+        }
+        for core in [1, 0] {
+            bench.expect_standstill(core);
+            bench.machine.pulse_irq(core, 6).unwrap();
+            bench.expect_progress(core);
+        }
+        assert!(bench.machine.pulse_irq(2, 6).is_err());
+        bench.machine.pulse_irq(0, kind.interrupts() - 1).unwrap();
+        assert!(bench.machine.pulse_irq(0, kind.interrupts()).is_err(), "no such line");
+        bench.expect_progress(0);
+    }
 }
 
 #[test]

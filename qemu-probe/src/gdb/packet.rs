@@ -49,7 +49,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// The bytes that hexadecimal digits stand for.
 pub(crate) fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());

@@ -1,4 +1,5 @@
 use super::detached::RunDir;
+use super::irq::IrqLines;
 use super::ports::DebugPorts;
 use super::process::{self, InheritedFds, Process};
 use super::qmp::Qmp;
@@ -9,6 +10,7 @@ use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// How long QEMU may take from its start to a built machine.
@@ -147,6 +149,8 @@ impl MachineBuilder {
             Ok(ours)
         };
         let qmp = socket(&mut line, "qmp")?;
+        // QEMU wants this name.
+        let irqs = socket(&mut line, "qtest")?;
         let gdb = if gdb { Some(socket(&mut line, "gdb")?) } else { None };
         let ram = match self.shared_region()? {
             Some(region) => {
@@ -175,6 +179,7 @@ impl MachineBuilder {
             Ok(qmp) => machine.ports = DebugPorts::here(gdb, qmp),
             Err(error) => return Err(machine.why_it_died(error)),
         }
+        machine.irqs = IrqLines::Here(Mutex::new(irqs));
         Ok(machine)
     }
 
@@ -185,6 +190,7 @@ impl MachineBuilder {
         let mut line = Line::default();
         line.arg("-pidfile", run_dir.pid_file());
         line.listener("qmp", &run_dir.qmp_socket());
+        line.listener("qtest", &run_dir.irq_socket());
         if gdb {
             line.listener("gdb", &run_dir.gdb_socket());
         }
@@ -213,7 +219,9 @@ impl MachineBuilder {
             Some(region) => Some(SharedRam::new(run_dir.open_ram()?, region)),
             None => None,
         };
+        let irqs = IrqLines::At(run_dir.irq_socket());
         let mut machine = Machine::new(kind, process, console, ram, Some(run_dir));
+        machine.irqs = irqs;
         match machine.wait_for_qmp(START_LIMIT) {
             Ok(()) => machine.ports = DebugPorts::in_dir(gdb),
             Err(error) => {
@@ -240,6 +248,7 @@ impl MachineBuilder {
         }
         line.arg("-nodefaults", "").arg("-display", "none").arg("-net", "none");
         line.arg("-mon", "chardev=qmp,mode=control");
+        line.arg("-qtest", "chardev:qtest").arg("-qtest-log", "none");
         if self.gdb {
             line.arg("-gdb", "chardev:gdb");
         }

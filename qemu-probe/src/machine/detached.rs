@@ -80,7 +80,8 @@ impl RunDir {
 
     /// Removes what this crate wrote; files of others in the directory stay.
     pub(crate) fn remove_files(&self) {
-        for name in ["machine.json", "machine.json.new", "pid", "gdb.sock", "qmp.sock", "ram", "debug.json"] {
+        for name in ["machine.json", "machine.json.new", "pid", "gdb.sock", "qmp.sock", "irq.sock", "ram", "debug.json"]
+        {
             let _ = fs::remove_file(self.file(name));
         }
     }
@@ -96,6 +97,10 @@ impl RunDir {
 
     pub(crate) fn gdb_socket(&self) -> PathBuf {
         self.file("gdb.sock")
+    }
+
+    pub(crate) fn irq_socket(&self) -> PathBuf {
+        self.file("irq.sock")
     }
 
     pub(crate) fn qmp_socket(&self) -> PathBuf {

@@ -61,6 +61,20 @@ impl MachineKind {
         2
     }
 
+    /// How many interrupt lines each core has.
+    pub const fn interrupts(self) -> u16 {
+        match self {
+            Self::Mps2An521 => 32 + 92,
+            Self::Mps3An524 => 32 + 95,
+        }
+    }
+
+    /// Where QEMU keeps the interrupt inputs of a core.
+    pub(crate) fn interrupt_controller(self, core: usize) -> String {
+        // Both machines are built around the same subsystem.
+        format!("/machine/iotkit/cluster{core}/armv7m{core}")
+    }
+
     /// Where images may be loaded, secure and non-secure aliases apart.
     pub const fn memory(self) -> &'static [Region] {
         const MB: u32 = 1 << 20;

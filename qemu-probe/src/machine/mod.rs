@@ -6,6 +6,7 @@ mod builder;
 mod detached;
 mod elf;
 mod error;
+mod irq;
 mod kind;
 mod ports;
 mod process;

@@ -1,4 +1,5 @@
 use super::detached::RunDir;
+use super::irq::IrqLines;
 use super::ports::DebugPorts;
 use super::process::Process;
 use super::qmp::Qmp;
@@ -47,6 +48,7 @@ pub struct Machine {
     shared_ram: Option<SharedRam>,
     run_dir: Option<RunDir>,
     pub(crate) ports: DebugPorts,
+    pub(crate) irqs: IrqLines,
 }
 
 impl Machine {
@@ -62,7 +64,7 @@ impl Machine {
         shared_ram: Option<SharedRam>,
         run_dir: Option<RunDir>,
     ) -> Self {
-        Self { kind, process, console, shared_ram, run_dir, ports: DebugPorts::default() }
+        Self { kind, process, console, shared_ram, run_dir, ports: DebugPorts::default(), irqs: IrqLines::None }
     }
 
     /// Finds the machine that was started detached in `run_dir`.
@@ -76,6 +78,7 @@ impl Machine {
         let console = Console::reopen(&run_dir).map_err(MachineError::io("opening the console files"))?;
         let mut machine = Self::new(description.machine, process, console, shared_ram, Some(run_dir));
         machine.ports = DebugPorts::in_dir(description.gdb);
+        machine.irqs = machine.run_dir.as_ref().map_or(IrqLines::None, |run_dir| IrqLines::At(run_dir.irq_socket()));
         Ok(machine)
     }
 
@@ -92,6 +95,19 @@ impl Machine {
     /// The RAM shared with the host, if that was asked for.
     pub fn shared_ram(&self) -> Option<&SharedRam> {
         self.shared_ram.as_ref()
+    }
+
+    /// Pulses an interrupt line of a core, as a peripheral would, without stopping anything.
+    ///
+    /// This wakes a core that sleeps in WFI, which a debugger cannot: a device can only be written with the help of a core
+    /// that is awake. The firmware must have enabled the interrupt; its handler finds nothing to acknowledge.
+    pub fn pulse_irq(&self, core: usize, irq: u16) -> Result<(), MachineError> {
+        // QEMU would abort.
+        if core >= self.kind.cores() || irq >= self.kind.interrupts() {
+            let reason = format!("{} has no interrupt line {irq} of core {core}", self.kind);
+            return Err(MachineError::Refused { what: "pulse_irq".into(), reason });
+        }
+        self.irqs.pulse(self.kind, core, irq)
     }
 
     /// What the firmware has printed through semihosting so far.
@@ -171,7 +187,9 @@ impl Machine {
             None => "an unknown status".into(),
         };
         let said = self.stderr();
-        let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+        // That a network card nobody asked for is not connected explains nothing.
+        let lines: Vec<&str> =
+            said.lines().filter(|line| !line.trim().is_empty() && !line.ends_with("has no peer")).collect();
         let stderr =
             if lines.is_empty() { "nothing".into() } else { lines[lines.len().saturating_sub(20)..].join("\n") };
         MachineError::Died { status, stderr }
@@ -237,7 +255,9 @@ impl Console {
 /// The last lines of what QEMU wrote to its standard error.
 pub(crate) fn last_words(stderr: &File) -> String {
     let said = read_all(stderr);
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    // That a network card nobody asked for is not connected explains nothing.
+    let lines: Vec<&str> =
+        said.lines().filter(|line| !line.trim().is_empty() && !line.ends_with("has no peer")).collect();
     lines[lines.len().saturating_sub(20)..].join("\n")
 }
 

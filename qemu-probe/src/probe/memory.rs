@@ -82,8 +82,8 @@ macro_rules! access {
         fn $read(&mut self, address: u64, data: &mut [$word]) -> Result<(), ArmError> {
             const WIDTH: usize = size_of::<$word>();
             let bytes = self.read_bytes(address, WIDTH, data.len() * WIDTH)?;
-            for (word, bytes) in data.iter_mut().zip(bytes.chunks_exact(WIDTH)) {
-                *word = bytes.iter().rev().fold(0, |word: u64, byte| word << 8 | u64::from(*byte)) as $word;
+            for (word, bytes) in data.iter_mut().zip(bytes.as_chunks::<WIDTH>().0) {
+                *word = <$word>::from_le_bytes(*bytes);
             }
             Ok(())
         }

@@ -212,7 +212,7 @@ impl DebugPort {
             // The address does not carry over a kilobyte, so a run ends there.
             let words = same.min(((0x400 - (tar & 0x3FF)) / 4) as usize);
             let bytes = self.read_bytes(core, tar, 4 * words)?;
-            self.ahead = bytes.chunks_exact(4).map(|word| le_word(word)).collect();
+            self.ahead = bytes.chunks_exact(4).map(le_word).collect();
             self.ahead.pop_front().unwrap_or(0)
         } else {
             let bytes = self.read_bytes(core, tar, width)?;

@@ -16,6 +16,7 @@ pub mod command {
     pub const BKPT: u32 = 2;
     pub const RESET: u32 = 3;
     pub const SLEEP: u32 = 4;
+    pub const SLEEP_UNTIL_IRQ_6: u32 = 5;
 }
 
 pub struct Bench {
@@ -124,6 +125,20 @@ impl Bench {
         let status = self.status(core);
         assert!(is_breakpoint(status), "core {core} stopped for {status:?}");
         assert_eq!(self.pc(core), address, "core {core} stopped at the wrong place");
+    }
+
+    /// Waits until a core has executed WFI, and leaves it halted there.
+    pub fn halt_asleep(&mut self, core: usize) {
+        const WFI: u16 = 0xBF30;
+        let end = Instant::now() + LIMIT;
+        loop {
+            let pc = self.halt(core);
+            if self.session.core(core).unwrap().read_word_16(u64::from(pc) - 2).unwrap() == WFI {
+                return;
+            }
+            assert!(Instant::now() < end, "core {core} does not go to sleep");
+            self.run(core);
+        }
     }
 
     pub fn expect_running(&mut self, core: usize) {

@@ -14,6 +14,7 @@ mod command {
     pub const BKPT: u32 = 2;
     pub const RESET: u32 = 3;
     pub const SLEEP: u32 = 4;
+    pub const SLEEP_UNTIL_IRQ_6: u32 = 5;
 }
 
 #[unsafe(no_mangle)]
@@ -172,6 +173,16 @@ fn obey(asked: u32) {
             command::BKPT => asm!("bkpt #1"),
             command::RESET => write(0xE000_ED0C, 0x05FA_0004),
             command::SLEEP => asm!("cpsid i", "wfi", "cpsie i"),
+            command::SLEEP_UNTIL_IRQ_6 => {
+                let (iser, icer, icpr) = (0xE000_E100, 0xE000_E180, 0xE000_E280);
+                // Masked, so that it wakes the core without a handler.
+                asm!("cpsid i");
+                write(iser, 1 << 6);
+                asm!("wfi");
+                write(icer, 1 << 6);
+                write(icpr, 1 << 6);
+                asm!("cpsie i");
+            }
             _ => {}
         }
     }

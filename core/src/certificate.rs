@@ -86,6 +86,13 @@ pub enum Violation {
         /// The first such message.
         message: u32,
     },
+    /// A reset is said to have taken a message that was never sent.
+    LostUnsent {
+        /// Where.
+        channel: Channel,
+        /// The first such message.
+        message: u32,
+    },
     /// A message was sent, and is neither received nor in flight.
     LostMessage {
         /// Where.
@@ -150,6 +157,9 @@ impl fmt::Display for Violation {
             Self::ChannelTwice(channel) => write!(f, "{channel} was reported twice"),
             Self::ReceivedUnsent { channel, message } => {
                 write!(f, "{channel}: message {message} was received and never sent")
+            }
+            Self::LostUnsent { channel, message } => {
+                write!(f, "{channel}: message {message} was lost by a reset and never sent")
             }
             Self::LostMessage { channel, message } => {
                 write!(f, "{channel}: message {message} was sent, and is neither received nor in flight")
@@ -259,6 +269,9 @@ fn check_channel<const N: usize>(report: &ChannelReport<'_>) -> Result<(), Viola
         return Err(Violation::ReceivedUnsent { channel, message: report.sent.wrapping_add(1) });
     }
     let mut expected = report.received.wrapping_add(report.lost_by_reset);
+    if newer(expected, report.sent) {
+        return Err(Violation::LostUnsent { channel, message: report.sent.wrapping_add(1) });
+    }
     for message in report.in_flight.iter().map(|message| message.number) {
         if newer(message, report.sent) {
             return Err(Violation::UncountedMessage { channel, message });
@@ -359,6 +372,12 @@ mod tests {
     fn what_a_reset_took_is_a_visible_term_of_the_balance() {
         let report = ChannelReport { lost_by_reset: 1, in_flight: &FOUR_AND_FIVE[1..], ..GOOD };
         assert_eq!(Certificate::check(&nodes(), &[report]).unwrap().lost_by_reset, 1);
+    }
+
+    #[test]
+    fn a_reset_cannot_have_taken_more_than_was_sent() {
+        let report = ChannelReport { received: 5, lost_by_reset: 3, in_flight: &[], ..GOOD };
+        assert_eq!(violation(report), Some(Violation::LostUnsent { channel: CHANNEL, message: 6 }));
     }
 
     #[test]

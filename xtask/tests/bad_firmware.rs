@@ -18,14 +18,14 @@ fn a_file_that_is_no_firmware_is_refused_by_name() {
 #[test]
 fn firmware_that_never_boots_is_cut_off_and_named() {
     let dir = Dir::new("never-boots");
-    let image = spoiled_relay(&dir, "Reset", LOOP_FOR_EVER);
+    let image = spoiled_relay(&dir, &["Reset"], LOOP_FOR_EVER);
     assert_refused(&demo(&image), &["board A did not boot within 10 s", "neither core has set up its log"]);
 }
 
 #[test]
 fn messages_that_stop_going_round_are_reported_with_the_node_that_holds_them_up() {
     let dir = Dir::new("stalls");
-    let image = spoiled_relay(&dir, "__pender", LOOP_FOR_EVER);
+    let image = spoiled_relay(&dir, &["_defmt_acquire", "_defmt_write", "__pender"], LOOP_FOR_EVER);
     let output = xtask(&["demo", "--limit", "3", "--firmware"]).arg(image).output().unwrap();
     assert_refused(&output, &["did not finish within 3 s: A.1 waits for the next message of A.0", "A.0 0, A.1 0"]);
 }
@@ -33,7 +33,7 @@ fn messages_that_stop_going_round_are_reported_with_the_node_that_holds_them_up(
 #[test]
 fn a_core_that_faults_is_reported_with_the_place() {
     let dir = Dir::new("faults");
-    let image = spoiled_relay(&dir, "main", UNDEFINED);
+    let image = spoiled_relay(&dir, &["main"], UNDEFINED);
     assert_refused(&demo(&image), &["board A stopped by itself", "FAULT core 0 at pc 0x1"]);
 }
 

@@ -5,12 +5,9 @@ use std::process::{Child, ExitStatus, Stdio};
 
 use support::{Dir, LOOP_FOR_EVER, is_alive, qemus_of, signal, spoiled_relay, wait_until, xtask};
 
-/// What wakes the tasks: without it both boards boot, and no message ever moves.
-const ENDLESS: &str = "__pender";
-
 /// Starts a demo that would run for long, and returns it with its two QEMU processes.
 fn endless_demo(dir: &Dir) -> (Child, Vec<u32>) {
-    let image = spoiled_relay(dir, ENDLESS, LOOP_FOR_EVER);
+    let image = spoiled_relay(dir, &["Reset"], LOOP_FOR_EVER);
     let demo = xtask(&["demo", "--firmware"]).arg(image).stderr(Stdio::null()).spawn().unwrap();
     wait_until(10, "two machines", || qemus_of(demo.id()).len() == 2);
     let qemus = qemus_of(demo.id());

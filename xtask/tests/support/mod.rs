@@ -81,12 +81,14 @@ pub const LOOP_FOR_EVER: u16 = 0xE7FE;
 /// `udf #0`: no core knows this instruction.
 pub const UNDEFINED: u16 = 0xDE00;
 
-/// The demo's image with the first instruction of `function` replaced, as a file.
-pub fn spoiled_relay(dir: &Dir, function: &str, instruction: u16) -> PathBuf {
+/// The demo's image, as a file, with the first instruction of a function replaced: the first of `functions` that the
+/// optimiser has left in the image.
+pub fn spoiled_relay(dir: &Dir, functions: &[&str], instruction: u16) -> PathBuf {
     let mut image = relay();
     let at = {
         let elf = object::File::parse(&*image).unwrap();
-        let symbol = elf.symbols().find(|symbol| symbol.name() == Ok(function)).expect("the function exists");
+        let named = |function: &&str| elf.symbols().find(|symbol| symbol.name() == Ok(*function));
+        let symbol = functions.iter().find_map(named).expect("one of the functions exists");
         let address = symbol.address() & !1;
         let holds = |section: &object::Section<'_, '_>| {
             section.file_range().is_some() && (section.address()..section.address() + section.size()).contains(&address)
@@ -95,7 +97,7 @@ pub fn spoiled_relay(dir: &Dir, function: &str, instruction: u16) -> PathBuf {
         (section.file_range().unwrap().0 + address - section.address()) as usize
     };
     image[at..at + 2].copy_from_slice(&instruction.to_le_bytes());
-    let path = dir.path(&format!("relay-{function}.elf"));
+    let path = dir.path("relay.elf");
     fs::write(&path, image).unwrap();
     path
 }

@@ -287,8 +287,7 @@ fn float_registers_exist_on_the_core_that_has_them() {
 #[test]
 fn a_sleeping_core_shows_its_registers_and_refuses_what_it_would_have_to_execute() {
     let mut bench = Bench::running(KIND);
-    bench.command(1, command::SLEEP);
-    bench.halt_asleep(1);
+    bench.halt_asleep(1, command::SLEEP);
     assert_eq!(bench.register(1, 17), bench.register(1, 13), "MSP");
     assert_eq!(bench.register(1, 20) & 1, 1, "it sleeps with interrupts masked");
     // A step does not move it.
@@ -311,10 +310,7 @@ fn a_sleeping_core_is_woken_by_a_pulse_on_its_own_interrupt_line() {
     for kind in MachineKind::ALL {
         let mut bench = Bench::running(kind);
         for core in [0, 1] {
-            bench.command(core, command::SLEEP_UNTIL_IRQ_6);
-        }
-        for core in [0, 1] {
-            bench.halt_asleep(core);
+            bench.halt_asleep(core, command::SLEEP_UNTIL_IRQ_6);
             bench.run(core);
         }
         for core in [1, 0] {
@@ -326,6 +322,28 @@ fn a_sleeping_core_is_woken_by_a_pulse_on_its_own_interrupt_line() {
         bench.machine.pulse_irq(0, kind.interrupts() - 1).unwrap();
         assert!(bench.machine.pulse_irq(0, kind.interrupts()).is_err(), "no such line");
         bench.expect_progress(0);
+    }
+}
+
+/// QEMU never ends a step over WFI; a core may leave WFI at any time, so it is stepped over as a no-operation.
+#[test]
+fn a_core_at_a_wfi_is_stepped_over_it() {
+    let mut bench = Bench::running(KIND);
+    let tick = bench.tick(0);
+    bench.set_breakpoint(0, tick);
+    bench.expect_breakpoint(0, tick);
+    let mut code = [0; 2];
+    let mut core = bench.session.core(0).unwrap();
+    core.read_8(tick.into(), &mut code).unwrap();
+    core.write_8(tick.into(), &[0x30, 0xBF]).unwrap();
+    assert_eq!(core.step().unwrap().pc as u32, tick + 2);
+    core.write_8(tick.into(), &code).unwrap();
+    core.write_core_reg(probe_rs::RegisterId(15), tick).unwrap();
+    drop(core);
+    bench.clear_breakpoint(0, tick);
+    bench.run(0);
+    for core in [0, 1] {
+        bench.expect_progress(core);
     }
 }
 

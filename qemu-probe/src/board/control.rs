@@ -5,6 +5,7 @@
 //! stub ignores an interrupt when the machine has stopped already.
 
 use super::debug_block::{DFSR_BKPT, DFSR_HALTED, DFSR_VCATCH};
+use super::inject::IT_BITS;
 use super::{Board, BoardError};
 use crate::gdb::GdbError;
 use crate::gdb::packet::{StopReply, unhex};
@@ -12,6 +13,8 @@ use crate::gdb::packet::{StopReply, unhex};
 const SIGINT: u8 = 2;
 const SIGQUIT: u8 = 3;
 const SIGTRAP: u8 = 5;
+
+const WFI: u16 = 0xBF30;
 
 pub(super) const PC: u32 = 15;
 pub(super) const XPSR: u32 = 25;
@@ -96,6 +99,11 @@ impl Board {
             self.gdb.order("Qqemu.sstep=1")?;
         }
         let before = self.core_register(core, PC)?;
+        if self.is_at_wfi(core, before)? {
+            // QEMU never reports the end of this step. A core may leave WFI at any time, and a debug event makes it.
+            self.set_core_register(core, PC, before.wrapping_add(2))?;
+            return Ok(true);
+        }
         let mut reset = self.step_once(core)?;
         // A stop that was under way already can end a step before it has begun. To repeat it is harmless even if the core
         // did step: only a branch to itself leaves the program counter where it was.
@@ -109,6 +117,17 @@ impl Board {
             self.after_reset_by_firmware()?;
         }
         Ok(true)
+    }
+
+    /// Whether a core is about to execute WFI, unconditionally.
+    fn is_at_wfi(&mut self, core: usize, pc: u32) -> Result<bool, BoardError> {
+        let mut code = [0; 2];
+        // What cannot be read will fault when it is executed, and that is for the core to do.
+        let readable = self.gdb.read(pc, &mut code);
+        if matches!(readable, Err(GdbError::Closed | GdbError::Silent)) {
+            readable?;
+        }
+        Ok(u16::from_le_bytes(code) == WFI && self.core_register(core, XPSR)? & IT_BITS == 0)
     }
 
     /// Returns whether the instruction was one that resets the machine.

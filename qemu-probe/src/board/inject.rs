@@ -7,7 +7,7 @@ use super::control::{PC, XPSR};
 use super::{Board, BoardError};
 
 /// xPSR bits of an IF-THEN block, inside which the instruction would be conditional.
-const IT_BITS: u32 = 0x0600_FC00;
+pub(super) const IT_BITS: u32 = 0x0600_FC00;
 
 impl Board {
     /// Executes one Thumb instruction with R0 and R1 preset.

@@ -52,6 +52,8 @@ pub(crate) struct Board {
     devices: Vec<crate::machine::Region>,
     /// Code memory written by the debugger: QEMU restores the image it was started with at a reset, flash would not.
     flashed: Vec<crate::machine::Region>,
+    /// The firmware has asked for a reset, and QEMU has told so on its control socket.
+    reset_asked: bool,
     /// Where QEMU saves the state of its cores on request.
     state_file: File,
     /// What QEMU said last, for the error when it has died.
@@ -80,6 +82,7 @@ impl Board {
             constants: HashMap::new(),
             devices,
             flashed: Vec::new(),
+            reset_asked: false,
             state_file,
             stderr,
             lost: None,

@@ -182,10 +182,7 @@ fn serve(mut board: Board, inbox: &mpsc::Receiver<Request>, mut woken: UnixStrea
             let _ = board.operate("serve a breakpoint", |board| board.serve_stop().map(|_| ()));
         }
         if qmp {
-            let _ = board.operate("read events", |board| {
-                while board.qmp.poll_event()?.is_some() {}
-                Ok(())
-            });
+            let _ = board.operate("serve a reset", Board::serve_events);
         }
         if request {
             let mut wakes = [0; 64];

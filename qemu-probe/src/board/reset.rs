@@ -4,7 +4,8 @@
 //! kinds end here, with the machine stopped: no core executes anything before its debug block has decided whether it may.
 
 use super::{Board, BoardError, LIMIT};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::time::Instant;
 
 impl Board {
     /// Resets the machine for a debugger that asked through `core`.
@@ -27,8 +28,30 @@ impl Board {
         })
     }
 
-    /// The firmware asked for a reset, and QEMU has stopped the machine for it.
+    /// Looks whether the firmware has asked for a reset that was not served yet.
+    ///
+    /// QEMU says so on its control socket and stops the machine; but if it was being stopped already, by a breakpoint or by
+    /// us, then the control socket is the only place where it says so.
+    pub(super) fn serve_events(&mut self) -> Result<(), BoardError> {
+        while let Some(event) = self.qmp.poll_event()? {
+            self.reset_asked |= is_reset_by_firmware(&event);
+        }
+        if self.reset_asked {
+            // May meet the stop that QEMU made for it, which is served at once.
+            self.stop_vm()?;
+        }
+        if self.reset_asked { self.after_reset_by_firmware() } else { Ok(()) }
+    }
+
+    /// The firmware asked for a reset, and the machine has stopped.
     pub(super) fn after_reset_by_firmware(&mut self) -> Result<(), BoardError> {
+        let end = Instant::now() + LIMIT;
+        while !self.reset_asked {
+            // Not to be taken for another one later.
+            let data = self.qmp.wait_for("SHUTDOWN", end.saturating_duration_since(Instant::now()))?;
+            self.reset_asked = data["reason"] == "guest-reset";
+        }
+        self.reset_asked = false;
         self.reset_machine()?;
         for block in &mut self.cores {
             block.reset(false);
@@ -59,4 +82,8 @@ impl Board {
         }
         Ok(())
     }
+}
+
+fn is_reset_by_firmware(event: &Value) -> bool {
+    event["event"] == "SHUTDOWN" && event["data"]["reason"] == "guest-reset"
 }

@@ -127,16 +127,23 @@ impl Bench {
         assert_eq!(self.pc(core), address, "core {core} stopped at the wrong place");
     }
 
-    /// Waits until a core has executed WFI, and leaves it halted there.
-    pub fn halt_asleep(&mut self, core: usize) {
-        const WFI: u16 = 0xBF30;
+    /// Sends a core to sleep with a command, and leaves it halted behind its WFI.
+    pub fn halt_asleep(&mut self, core: usize, command: u32) {
         let end = Instant::now() + LIMIT;
+        self.command(core, command);
         loop {
+            // Only a core that sleeps stays where it is when it is stepped.
             let pc = self.halt(core);
-            if self.session.core(core).unwrap().read_word_16(u64::from(pc) - 2).unwrap() == WFI {
-                return;
+            if self.session.core(core).unwrap().step().unwrap().pc as u32 == pc {
+                // It may have been asked twice.
+                return self.command(core, 0);
             }
             assert!(Instant::now() < end, "core {core} does not go to sleep");
+            // A core that was halted at the WFI itself has not executed it, and must be asked again.
+            let asked = self.symbol("COMMAND") + 4 * core as u32;
+            if self.word(core, asked) == 0 {
+                self.command(core, command);
+            }
             self.run(core);
         }
     }

@@ -2,5 +2,6 @@
 pub mod algorithm_d;
 pub mod explore;
 pub mod faulty;
+pub mod fuzz;
 pub mod sim;
 pub mod transcript;

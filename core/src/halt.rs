@@ -268,9 +268,14 @@ impl<const N: usize> Halting<N> {
         self.enter(self.heard.next(), HaltOrder::new().then(me), links, down)
     }
 
+    /// Whether the node knows of no halt at all, so that any is news: an id alone cannot tell, since ids go round.
+    fn is_blank(&self) -> bool {
+        !self.took_part && self.heard == HaltId(0)
+    }
+
     /// Somebody knows of this halt: what this node initiates has to be newer.
     pub(crate) fn hear_of(&mut self, id: HaltId) {
-        if id.is_newer_than(self.heard) {
+        if id.is_newer_than(self.heard) || (self.is_blank() && id != HaltId(0)) {
             self.heard = id;
             if !self.is_halted() {
                 // Whatever it took part in is over; to be joined still, `id` has to be newer, and in reach of the order.
@@ -303,7 +308,8 @@ impl<const N: usize> Halting<N> {
         links: PortSet,
         down: PortSet,
     ) -> Reaction {
-        let reaction = if marker.id.is_newer_than(self.last) && !self.heard.is_newer_than(marker.id) {
+        let newer = marker.id.is_newer_than(self.last) && !self.heard.is_newer_than(marker.id);
+        let reaction = if newer || self.is_blank() {
             // A node that halts again after a reset halts last, though its name is on the marker already.
             self.enter(marker.id, marker.order.without(me).then(me), links, down)
         } else {
@@ -578,6 +584,18 @@ mod tests {
         halting.hear_of(HaltId(0x7FFF));
         halting.hear_of(HaltId(0xFFFE));
         assert_eq!(halting.on_marker(ME, P0, &marker(0xFFFF), LINKS, NONE), Reaction::Halt);
+    }
+
+    #[test]
+    fn a_node_that_knows_of_no_halt_joins_any_however_far_the_ids_have_gone() {
+        for id in [1, 32_768, 40_000, 65_535, 0] {
+            let mut halting = running();
+            assert_eq!(halting.on_marker(ME, P0, &marker(id), LINKS, NONE), Reaction::Halt);
+            let mut halting = running();
+            halting.hear_of(HaltId(id));
+            assert_eq!(halting.initiate(ME, LINKS, NONE), Reaction::Halt);
+            assert_eq!(halting.last, HaltId(id).next());
+        }
     }
 
     /// Miller & Choi 2.2.4: each process appends its name to the marker.

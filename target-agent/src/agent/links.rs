@@ -14,13 +14,9 @@ const RELEASE: u8 = 3;
 const PREDICATE: u8 = 4;
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
-    /// Pumps every serial link of this core once. True if anything moved.
+    /// Pumps every serial link of this core once. True if the node learned anything by it.
     pub(super) fn serve_links(&self, waker: &Waker) -> bool {
-        let mut moved = false;
-        for link in self.links().into_iter().flatten() {
-            moved |= self.serve_link(link, waker);
-        }
-        moved
+        self.links().into_iter().flatten().fold(false, |news, link| self.serve_link(link, waker).news | news)
     }
 
     /// The serial links of this core, each once.
@@ -36,9 +32,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     }
 
     /// Moves what a link owes and holds. A halt that it brings takes effect when the caller looks at the phase.
-    pub(super) fn serve_link(&self, link: &'static dyn Wired, waker: &Waker) -> bool {
+    pub(super) fn serve_link(&self, link: &'static dyn Wired, waker: &Waker) -> Served {
         if link.is_busy() {
-            return false;
+            return Served { moved: false, news: false };
         }
         let stopped = self.local.with(|local| {
             let mut local = local.borrow_mut();
@@ -50,13 +46,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             pay(&mut local, link);
             !matches!(local.node.phase(), Phase::Running | Phase::Starting)
         });
-        let mut heard = false;
+        let mut news = false;
         let moved = link.pump(stopped, waker, &mut |item| {
-            heard = true;
+            news = true;
             self.local.with(|local| self.hear(&mut local.borrow_mut(), link, item));
         });
-        self.local.with(|local| self.note_delivered(&mut local.borrow_mut(), link));
-        moved | heard
+        news |= self.local.with(|local| self.note_delivered(&mut local.borrow_mut(), link));
+        Served { moved, news }
     }
 
     fn hear(&self, local: &mut Local<N, PORTS>, link: &'static dyn Wired, heard: Heard<'_>) {
@@ -99,8 +95,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         }
     }
 
-    /// Tells the node which markers have arrived.
-    fn note_delivered(&self, local: &mut Local<N, PORTS>, link: &'static dyn Wired) {
+    /// Tells the node which markers have arrived. True if any.
+    fn note_delivered(&self, local: &mut Local<N, PORTS>, link: &'static dyn Wired) -> bool {
         let mut delivered = PortSet::EMPTY;
         for index in 0..PORTS {
             let waits = local.owed[index].on_its_way && !local.owed[index].marker;
@@ -113,7 +109,16 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             let id = local.node.last_halt();
             local.step::<P, LOG>(self.ring(), Input::Delivered { ports: delivered, id });
         }
+        !delivered.is_empty()
     }
+}
+
+/// What serving a link came to.
+pub(super) struct Served {
+    /// Bytes or messages moved.
+    pub moved: bool,
+    /// The node learned something.
+    pub news: bool,
 }
 
 fn is_link(wire: &Wire, link: &'static dyn Wired) -> bool {

@@ -223,7 +223,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         use embassy_futures::select::select;
         loop {
             let work = core::future::poll_fn(|context| {
-                let moved = self.agents.serve_link(link, context.waker());
+                let moved = self.agents.serve_link(link, context.waker()).moved;
                 // What came in may have been a halt.
                 self.agents.section(|_| ((), Then::Park));
                 if moved { core::task::Poll::Ready(()) } else { core::task::Poll::Pending }

@@ -1,0 +1,160 @@
+//! One debug probe's worth of nodes.
+use crate::{Firmware, Memory, MemoryError, Node};
+use std::time::{Duration, Instant};
+use stillpoint_core::Command;
+use stillpoint_core::control::{CommandError, CommandWords, ControlLayout, HeaderError};
+
+/// Why a board did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum BoardError {
+    /// Its memory could not be reached.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// It has no valid control block.
+    #[error("core {core}: {source}")]
+    Header {
+        /// Of which core.
+        core: usize,
+        /// Why.
+        source: HeaderError,
+    },
+    /// The control block changed whenever it was read.
+    #[error("core {0} keeps changing its control block: it may be running wild")]
+    Unsteady(usize),
+    /// The command cannot be sent.
+    #[error(transparent)]
+    Encode(#[from] CommandError),
+    /// The node did not answer in time.
+    #[error("core {core} did not answer within {limit:?}: is it running?")]
+    NoAnswer {
+        /// Which core.
+        core: usize,
+        /// How long it was waited for.
+        limit: Duration,
+    },
+    /// The node refused the command.
+    #[error("core {core} refused the command (code {code:#x})")]
+    Refused {
+        /// Which core.
+        core: usize,
+        /// Its answer.
+        code: u32,
+    },
+}
+
+/// A board: its memory and what its firmware says of it.
+pub struct Board {
+    memory: Box<dyn Memory>,
+    firmware: Firmware,
+    layouts: Vec<(u32, ControlLayout)>,
+}
+
+/// How long a control block that changes is read again. A core may be interrupted in the middle of writing it.
+const STEADY_LIMIT: Duration = Duration::from_secs(5);
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+
+impl Board {
+    /// Finds the control blocks of a board with `cores` cores, waiting for firmware that has only just started.
+    pub fn attach(
+        mut memory: Box<dyn Memory>,
+        firmware: Firmware,
+        cores: usize,
+        limit: Duration,
+    ) -> Result<Self, BoardError> {
+        let until = Instant::now() + limit;
+        let mut layouts = Vec::new();
+        let mut address = firmware.shared;
+        while layouts.len() < cores {
+            let core = layouts.len();
+            let mut header = [0; 4];
+            memory.read(address, &mut header)?;
+            match ControlLayout::read(header) {
+                Ok(layout) => {
+                    layouts.push((address, layout));
+                    address += layout.size as u32;
+                }
+                Err(HeaderError::NotAControlBlock(_)) if Instant::now() < until => std::thread::yield_now(),
+                Err(source) => return Err(BoardError::Header { core, source }),
+            }
+        }
+        Ok(Self { memory, firmware, layouts })
+    }
+
+    /// The symbols of its firmware.
+    #[must_use]
+    pub fn firmware(&self) -> &Firmware {
+        &self.firmware
+    }
+
+    /// How many cores have a node.
+    #[must_use]
+    pub fn cores(&self) -> usize {
+        self.layouts.len()
+    }
+
+    /// Reads the control block of a core, whole.
+    ///
+    /// # Panics
+    /// When the board has no such core.
+    pub fn node(&mut self, core: usize) -> Result<Node, BoardError> {
+        let (address, layout) = self.layouts[core];
+        let mut words = vec![0; layout.size / 4];
+        let until = Instant::now() + STEADY_LIMIT;
+        while Instant::now() < until {
+            self.memory.read(address, &mut words)?;
+            let mut after = [0];
+            self.memory.read(address + ControlLayout::REVISION as u32, &mut after)?;
+            let before = words[ControlLayout::REVISION / 4];
+            if before & 1 == 0 && before == after[0] {
+                return Ok(Node::parse(&layout, &words));
+            }
+            std::thread::yield_now();
+        }
+        Err(BoardError::Unsteady(core))
+    }
+
+    /// Gives a node a command and waits for its answer.
+    ///
+    /// # Panics
+    /// When the board has no such core.
+    pub fn command(&mut self, core: usize, command: &Command<'_>) -> Result<(), BoardError> {
+        let (address, layout) = self.layouts[core];
+        let (command_at, answer_at) = (address + layout.command() as u32, address + layout.answer() as u32);
+        let mut answer = [0; 3];
+        self.memory.read(answer_at, &mut answer)?;
+        let sequence = answer[2].wrapping_add(1);
+        let encoded = CommandWords::encode(command, sequence)?;
+        let (words, checksum, sequence) = encoded.as_block();
+        self.memory.write(command_at, words)?;
+        let behind = command_at + 4 * words.len() as u32;
+        self.memory.write(behind, &[checksum])?;
+        self.memory.write(behind + 4, &[sequence])?;
+        self.ring(core)?;
+        let until = Instant::now() + ANSWER_LIMIT;
+        loop {
+            self.memory.read(answer_at, &mut answer)?;
+            match answer {
+                [0, _, answered] if answered == sequence => return Ok(()),
+                [code, _, answered] if answered == sequence => return Err(BoardError::Refused { core, code }),
+                _ if Instant::now() > until => return Err(BoardError::NoAnswer { core, limit: ANSWER_LIMIT }),
+                _ => std::thread::yield_now(),
+            }
+        }
+    }
+
+    /// Rings the urgent bell of a core, so that a running one looks at its commands.
+    fn ring(&mut self, core: usize) -> Result<(), BoardError> {
+        let (address, value) = self.node(core)?.bell;
+        if address != 0 {
+            self.memory.write(address, &[value])?;
+        }
+        Ok(())
+    }
+
+    /// The first words of a channel's ring: messages ever put in, ever taken out.
+    pub(crate) fn ring_counts(&mut self, queue: u32) -> Result<(u32, u32), BoardError> {
+        let mut words = [0; 2];
+        self.memory.read(queue, &mut words)?;
+        Ok((words[0], words[1]))
+    }
+}

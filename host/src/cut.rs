@@ -1,0 +1,163 @@
+//! A halted state, put together from what nodes and rings say, and its proof.
+use crate::{Node, Port};
+use stillpoint_core::{
+    Certificate, Channel, ChannelReport, Direction, HaltId, HaltOrder, InFlight, NodeId, NodeReport, PortId, PortSet,
+    VectorClock, Violation,
+};
+
+/// Why a halted state has no certificate.
+#[derive(Debug, thiserror::Error)]
+pub enum CutError {
+    /// It is not one consistent moment.
+    #[error("the halted state is not consistent: {0}")]
+    Violated(#[from] Violation),
+    /// The nodes do not agree on how many they are.
+    #[error("the boards are built for systems of different sizes: {0:?} nodes")]
+    Sizes(Vec<usize>),
+    /// A port's other end is not where it should be.
+    #[error("port {port} of node {node} has no other end at node {peer}: is a board missing?")]
+    NoPeer {
+        /// Whose port.
+        node: u8,
+        /// Which port.
+        port: u8,
+        /// Where its other end should be.
+        peer: u8,
+    },
+    /// The two ends of a serial link are not in the same session.
+    #[error("the two ends of the link behind {0} are not in the same session")]
+    Sessions(Channel),
+}
+
+/// What every node and every ring said after a halt.
+pub struct Cut {
+    pub(crate) nodes: Vec<Node>,
+    /// For each port, what the ring at its end says: put in, taken out.
+    pub(crate) queues: Vec<((NodeId, PortId), (u32, u32))>,
+}
+
+/// What a channel held, from its rings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelState {
+    /// Which channel.
+    pub channel: Channel,
+    /// The messages in flight, oldest first.
+    pub in_flight: Vec<InFlight>,
+    sent: u32,
+    received: u32,
+    lost: u32,
+    marker: Vec<u32>,
+}
+
+/// A halted state that proved itself.
+#[derive(Clone, Debug)]
+pub struct HaltProof {
+    /// Which halt.
+    pub halt: HaltId,
+    /// The number of the last event of each node.
+    pub frontier: Vec<u32>,
+    /// Every channel.
+    pub channels: Vec<ChannelState>,
+    /// The order in which each node was reached, itself last.
+    pub orders: Vec<Vec<NodeId>>,
+}
+
+impl Cut {
+    /// The certificate, or what is wrong.
+    pub fn prove(&self) -> Result<HaltProof, CutError> {
+        let size = self.nodes.first().map_or(0, |node| node.nodes);
+        if self.nodes.iter().any(|node| node.nodes != size) {
+            return Err(CutError::Sizes(self.nodes.iter().map(|node| node.nodes).collect()));
+        }
+        let channels = self.channels()?;
+        macro_rules! check_for {
+            ($($n:literal)*) => {
+                match size {
+                    $($n => self.check::<$n>(&channels)?,)*
+                    _ => return Err(CutError::Sizes(vec![size])),
+                }
+            };
+        }
+        let (halt, frontier) = check_for!(
+            1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
+        );
+        Ok(HaltProof { halt, frontier, channels, orders: self.nodes.iter().map(|node| node.order.clone()).collect() })
+    }
+
+    fn check<const N: usize>(&self, channels: &[ChannelState]) -> Result<(HaltId, Vec<u32>), Violation> {
+        let reports: Vec<NodeReport<N>> = self.nodes.iter().map(report).collect();
+        let channels: Vec<ChannelReport<'_>> = channels
+            .iter()
+            .map(|state| ChannelReport {
+                channel: state.channel,
+                sent: state.sent,
+                received: state.received,
+                lost_by_reset: state.lost,
+                in_flight: &state.in_flight,
+                markers: &state.marker,
+            })
+            .collect();
+        let certificate = Certificate::check(&reports, &channels)?;
+        Ok((certificate.halt, certificate.cut.frontier().iter().map(|number| number.0).collect()))
+    }
+
+    /// Every channel, recounted from its rings.
+    fn channels(&self) -> Result<Vec<ChannelState>, CutError> {
+        let mut channels = Vec::new();
+        for node in &self.nodes {
+            for out in node.ports.iter().filter(|port| port.direction == Direction::Out) {
+                let none = CutError::NoPeer { node: node.id.0, port: out.id.0, peer: out.peer.0 };
+                let peer = self.nodes.iter().find(|peer| peer.id == out.peer).ok_or(none)?;
+                let none = CutError::NoPeer { node: node.id.0, port: out.id.0, peer: out.peer.0 };
+                let into = peer.ports.iter().find(|port| is_other_end(node, out, port)).ok_or(none)?;
+                let channel = Channel { from: node.id, out: out.id, to: peer.id, into: into.id };
+                channels.push(ChannelState {
+                    channel,
+                    in_flight: self.in_flight(channel, out, into)?,
+                    sent: out.count,
+                    received: into.count,
+                    lost: out.lost,
+                    marker: into.marker.into_iter().collect(),
+                });
+            }
+        }
+        Ok(channels)
+    }
+
+    /// The messages that the rings and the link between them hold, oldest first.
+    fn in_flight(&self, channel: Channel, out: &Port, into: &Port) -> Result<Vec<InFlight>, CutError> {
+        let at = |node, port| self.queues.iter().find(|(end, _)| *end == (node, port)).map_or((0, 0), |(_, at)| *at);
+        let (arrived, received) = at(channel.to, channel.into);
+        let mut numbers = span(received, arrived);
+        if let (Some(sender), Some(receiver)) = (&out.ledger, &into.ledger) {
+            let on_the_way = sender.in_flight_to(receiver).ok_or(CutError::Sessions(channel))?;
+            numbers.extend(span(arrived, arrived.wrapping_add(on_the_way.into())));
+            let (sent, left) = at(channel.from, channel.out);
+            numbers.extend(span(left, sent));
+        }
+        Ok(numbers)
+    }
+}
+
+/// Messages `after + 1 ..= last`.
+fn span(after: u32, last: u32) -> Vec<InFlight> {
+    let count = last.wrapping_sub(after).min(1 << 16);
+    (1..=count).map(|step| InFlight { number: after.wrapping_add(step) }).collect()
+}
+
+/// Whether `into` is the other end of `out`: the same ring, or the incoming end of the same serial link.
+fn is_other_end(from: &Node, out: &Port, into: &Port) -> bool {
+    let same_link = out.ledger.is_some() && into.ledger.is_some();
+    let same_ring = out.ledger.is_none() && into.ledger.is_none() && out.queue == into.queue;
+    into.direction == Direction::In && into.peer == from.id && (same_link || same_ring)
+}
+
+fn report<const N: usize>(node: &Node) -> NodeReport<N> {
+    NodeReport {
+        node: node.id,
+        parked: node.is_parked().then_some(node.last_halt),
+        clock: VectorClock::from_entries(core::array::from_fn(|entry| node.clock.get(entry).copied().unwrap_or(0))),
+        order: node.order.iter().fold(HaltOrder::new(), |order, node| order.then(*node)),
+        undelivered: PortSet(node.undelivered),
+    }
+}

@@ -1,0 +1,97 @@
+//! What the ELF file of a firmware says: where its control blocks are, and what its names are.
+use object::{Object as _, ObjectSymbol as _};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The symbol under which an instrumented firmware keeps its control blocks.
+const SHARED: &str = "STILLPOINT_SHARED";
+
+/// Why a file is not a firmware that can be debugged.
+#[derive(Debug, thiserror::Error)]
+pub enum FirmwareError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no ELF file.
+    #[error("{path} is no ELF file: {source}")]
+    NotElf {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: object::Error,
+    },
+    /// It has no control blocks.
+    #[error("{0} is not instrumented: it has no symbol STILLPOINT_SHARED; add `stillpoint_agent::system!` to it")]
+    NotInstrumented(PathBuf),
+}
+
+/// The symbols of a firmware that the host needs.
+#[derive(Clone, Debug)]
+pub struct Firmware {
+    /// Address of the first control block.
+    pub shared: u32,
+    /// Texts of ports, watches and tracepoints, by kind and number.
+    names: BTreeMap<(String, u16), String>,
+}
+
+impl Firmware {
+    /// Reads the symbols of an ELF file.
+    pub fn read(path: &Path) -> Result<Self, FirmwareError> {
+        let bytes = std::fs::read(path).map_err(|source| FirmwareError::Read { path: path.to_owned(), source })?;
+        let not_elf = |source| FirmwareError::NotElf { path: path.to_owned(), source };
+        let file = object::File::parse(&*bytes).map_err(not_elf)?;
+        let mut shared = None;
+        let mut names = BTreeMap::new();
+        for symbol in file.symbols() {
+            let Ok(name) = symbol.name() else { continue };
+            if name == SHARED {
+                shared = Some(symbol.address() as u32);
+            } else if let Some((kind, text)) = split_name(name) {
+                names.insert((kind.to_owned(), symbol.address() as u16), text.to_owned());
+            }
+        }
+        let shared = shared.ok_or_else(|| FirmwareError::NotInstrumented(path.to_owned()))?;
+        Ok(Self { shared, names })
+    }
+
+    /// The text of a name, if the firmware has it.
+    #[must_use]
+    pub fn name(&self, kind: &str, number: u16) -> Option<&str> {
+        self.names.get(&(kind.to_owned(), number)).map(String::as_str)
+    }
+}
+
+/// Kind and text of a symbol that is a name: `stillpoint|kind|text|file|line|column`.
+fn split_name(symbol: &str) -> Option<(&str, &str)> {
+    let (kind, rest) = symbol.strip_prefix("stillpoint|")?.split_once('|')?;
+    // The text may contain bars itself; what follows it does not.
+    let mut from_behind = rest.rsplitn(4, '|');
+    Some((kind, from_behind.nth(3)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_what_stands_between_its_kind_and_its_place() {
+        assert_eq!(split_name("stillpoint|watch|holding|a/b.rs|30|31"), Some(("watch", "holding")));
+        assert_eq!(split_name("stillpoint|trace|a|b|x.rs|1|2"), Some(("trace", "a|b")));
+        assert_eq!(split_name("main"), None);
+    }
+
+    #[test]
+    fn a_file_that_is_no_firmware_is_refused_with_what_to_do() {
+        let missing = Firmware::read(Path::new("no/such/file")).unwrap_err();
+        assert!(missing.to_string().contains("no/such/file"));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        assert!(matches!(Firmware::read(&source), Err(FirmwareError::NotElf { .. })));
+        let not_instrumented = Firmware::read(&std::env::current_exe().unwrap()).unwrap_err();
+        assert!(not_instrumented.to_string().contains("system!"), "{not_instrumented}");
+    }
+}

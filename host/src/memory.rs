@@ -1,0 +1,40 @@
+//! The memory of a board.
+use probe_rs::{MemoryInterface as _, Session};
+
+/// Why memory could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The probe could not.
+    #[error("the probe cannot access {address:#010x}: {source}")]
+    Probe {
+        /// Where.
+        address: u32,
+        /// Why.
+        source: probe_rs::Error,
+    },
+}
+
+/// Words of a board's memory, while it runs or is stopped.
+pub trait Memory {
+    /// Reads words from an address that is a multiple of four.
+    fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError>;
+    /// Writes words to an address that is a multiple of four.
+    fn write(&mut self, address: u32, from: &[u32]) -> Result<(), MemoryError>;
+}
+
+/// The memory behind a probe-rs session, through its first core.
+pub struct ProbeMemory(pub Session);
+
+impl Memory for ProbeMemory {
+    fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError> {
+        let fail = |source| MemoryError::Probe { address, source };
+        self.0.core(0).map_err(fail)?.read_32(address.into(), into).map_err(fail)
+    }
+
+    fn write(&mut self, address: u32, from: &[u32]) -> Result<(), MemoryError> {
+        let fail = |source| MemoryError::Probe { address, source };
+        let mut core = self.0.core(0).map_err(fail)?;
+        core.write_32(address.into(), from).map_err(fail)?;
+        core.flush().map_err(fail)
+    }
+}

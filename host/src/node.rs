@@ -1,0 +1,114 @@
+//! A node as its control block describes it.
+use stillpoint_core::control::{ControlLayout, PortBlock, StateCode};
+use stillpoint_core::link::Ledger;
+use stillpoint_core::{Direction, HaltId, NodeId, PortId};
+
+/// What a control block said at one moment.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Who.
+    pub id: NodeId,
+    /// How many nodes its system has.
+    pub nodes: usize,
+    /// Where it stands; `None` for a word that no state has.
+    pub state: Option<StateCode>,
+    /// The last halt it took part in.
+    pub last_halt: HaltId,
+    /// Its clock.
+    pub clock: Vec<u32>,
+    /// Who halted before it in this halt, itself last.
+    pub order: Vec<NodeId>,
+    /// The ports whose marker it could not deliver, as bits.
+    pub undelivered: u32,
+    /// Steps that its node refused.
+    pub refused: u32,
+    /// Its connected ports.
+    pub ports: Vec<Port>,
+    /// The values of its watches, by the number of their name.
+    pub watches: Vec<(u16, i32)>,
+    /// The log ring: address and size.
+    pub log: (u32, u32),
+    /// Where to write what to make it look at its commands; address 0 if nowhere.
+    pub(crate) bell: (u32, u32),
+}
+
+/// One port of a node.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// Which.
+    pub id: PortId,
+    /// Which way messages go.
+    pub direction: Direction,
+    /// Who is at the other end.
+    pub peer: NodeId,
+    /// The number of its name.
+    pub name: u16,
+    /// Messages sent or received, by the node's count.
+    pub count: u32,
+    /// Position of the marker of this halt, if one arrived.
+    pub marker: Option<u32>,
+    /// Messages that resets took.
+    pub lost: u32,
+    /// Address of its ring.
+    pub(crate) queue: u32,
+    /// What the serial link behind it says, if it is one.
+    pub(crate) ledger: Option<Ledger>,
+}
+
+impl Node {
+    /// Reads a control block out of its words.
+    pub(crate) fn parse(layout: &ControlLayout, words: &[u32]) -> Self {
+        let word = |offset: usize| words.get(offset / 4).copied().unwrap_or(0);
+        let phase = ControlLayout::PHASE;
+        let seen = word(phase + 8);
+        let order_at = phase + 4 * 10;
+        let count = (word(order_at) as usize).min(layout.nodes);
+        let names = (0..8).flat_map(|index| word(order_at + 4 + 4 * index).to_le_bytes());
+        let watches = (0..stillpoint_core::predicate::WATCHES).map(|index| ControlLayout::WATCHES + 8 * index);
+        Self {
+            id: layout.node,
+            nodes: layout.nodes,
+            state: StateCode::from_word(word(phase)),
+            last_halt: HaltId(word(phase + 4) as u16),
+            undelivered: word(phase + 12),
+            refused: word(phase + 20),
+            order: names.take(count).map(NodeId).collect(),
+            log: (word(ControlLayout::LOG), word(ControlLayout::LOG + 4)),
+            bell: (word(ControlLayout::LOG + 16), word(ControlLayout::LOG + 20)),
+            watches: watches.filter(|at| word(*at) != 0).map(|at| (word(at) as u16, word(at + 4) as i32)).collect(),
+            clock: (0..layout.nodes).map(|index| word(layout.clock() + 4 * index)).collect(),
+            ports: (0..layout.ports).filter_map(|index| Port::parse(index, layout, seen, &word)).collect(),
+        }
+    }
+
+    /// Whether the node is parked in a consistent halt.
+    #[must_use]
+    pub fn is_parked(&self) -> bool {
+        self.state == Some(StateCode::Parked)
+    }
+}
+
+impl Port {
+    fn parse(index: usize, layout: &ControlLayout, seen: u32, word: &impl Fn(usize) -> u32) -> Option<Self> {
+        let at = layout.port(index);
+        let field = |offset: usize| word(at + offset);
+        let shape = field(core::mem::offset_of!(PortBlock, shape));
+        if shape & 1 == 0 {
+            return None;
+        }
+        let ledger = [0, 4].map(|offset| field(core::mem::offset_of!(PortBlock, ledger) + offset).to_le_bytes());
+        let [[mine, peer, sent_first, sent_end], [accepted_next, waiting, waiting_before_reset, valid]] = ledger;
+        let ledger = Ledger { mine, peer, sent_first, sent_end, accepted_next, waiting, waiting_before_reset };
+        Some(Self {
+            id: PortId(index as u8),
+            direction: if shape & 2 != 0 { Direction::Out } else { Direction::In },
+            peer: NodeId((shape >> 8) as u8),
+            name: field(core::mem::offset_of!(PortBlock, name)) as u16,
+            count: field(core::mem::offset_of!(PortBlock, count)),
+            marker: (seen >> index & 1 != 0).then(|| field(core::mem::offset_of!(PortBlock, marker))),
+            lost: field(core::mem::offset_of!(PortBlock, lost)),
+            queue: field(core::mem::offset_of!(PortBlock, queue)),
+            ledger: (valid == 1).then_some(ledger),
+        })
+    }
+}

@@ -5,6 +5,7 @@ mod demo;
 mod explore;
 mod host;
 mod lint;
+mod loom;
 mod probe;
 mod target;
 mod xtask;
@@ -26,8 +27,17 @@ pub struct Tier {
 }
 
 /// Every tier, the quickest to fail first.
-pub const TIERS: &[Tier] =
-    &[core::TIER, target::TIER, host::TIER, probe::TIER, explore::TIER, demo::TIER, xtask::TIER, lint::TIER];
+pub const TIERS: &[Tier] = &[
+    core::TIER,
+    target::TIER,
+    host::TIER,
+    probe::TIER,
+    explore::TIER,
+    loom::TIER,
+    demo::TIER,
+    xtask::TIER,
+    lint::TIER,
+];
 
 /// `cargo test` on these packages, with the user watching.
 fn cargo_test(packages: &[&str]) -> anyhow::Result<()> {

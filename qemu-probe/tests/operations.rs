@@ -175,7 +175,7 @@ fn stack_pointers_control_and_masks_are_read_and_written() {
 #[test]
 fn memory_is_read_and_written_in_every_width_halted_and_running() {
     on_each_core(|bench, core| {
-        let scratch = u64::from(bench.symbol("SCRATCH"));
+        let scratch = u64::from(bench.symbol("SCRATCH")).next_multiple_of(8);
         for halted in [true, false] {
             if halted {
                 bench.halt(core);
@@ -191,7 +191,7 @@ fn memory_is_read_and_written_in_every_width_halted_and_running() {
             core.write_word_8(scratch, 0x77).unwrap();
             assert_eq!(core.read_word_32(scratch).unwrap(), 0xBEEF_CD77);
             // More than one packet, at an odd length.
-            let data: Vec<u8> = (0..4093u32).map(|i| (i * 7 + i / 256) as u8).collect();
+            let data: Vec<u8> = (0..4085u32).map(|i| (i * 7 + i / 256) as u8).collect();
             core.write_8(scratch, &data).unwrap();
             let mut back = vec![0; data.len()];
             core.read_8(scratch, &mut back).unwrap();

@@ -6,8 +6,10 @@ mod document;
 
 use document::Section;
 use std::mem::{offset_of, size_of};
-use stillpoint_core::EventKind;
-use stillpoint_core::control::{CommandError, ControlBlock, StateCode};
+use stillpoint_core::control::{CommandError, CommandWords, ControlBlock, StateCode};
+use stillpoint_core::log::Recording;
+use stillpoint_core::predicate::{Detector, Generation, SlotId};
+use stillpoint_core::{Command, EventKind, HaltId};
 
 const DOCUMENT: &str = include_str!("../../docs/WIRE.md");
 
@@ -120,6 +122,27 @@ fn states_and_errors_have_the_numbers_the_document_names() {
         (CommandError::ProgramTooLong, "program too long"),
     ];
     assert!(errors.iter().all(|(error, words)| DOCUMENT.contains(&format!("{} {words}", *error as u32))));
+}
+
+#[test]
+fn the_table_of_commands_numbers_them_as_the_host_does() {
+    let (slot, generation) = (SlotId::ALL[0], Generation(0));
+    let install = Command::Install { slot, generation, detector: Detector::Causal, program: &[1] };
+    let commands = [
+        ("halt", Command::Halt),
+        ("release", Command::Release(HaltId(0))),
+        ("suspend", Command::Suspend),
+        ("continue", Command::Continue),
+        ("record", Command::Record(Recording::OFF)),
+        ("install", install),
+        ("enable", Command::Enable { slot, generation }),
+        ("remove", Command::Remove { slot }),
+        ("report", Command::Report),
+    ];
+    let section = section("Commands");
+    let table: Vec<_> = section.rows.iter().filter_map(|row| Some((row[0].as_str(), row[1].parse().ok()?))).collect();
+    let numbers = commands.map(|(name, command)| (name, CommandWords::encode(&command, 1).unwrap().as_block().0[0]));
+    assert_eq!(table, numbers);
 }
 
 /// The agent's constants are private to it, and it builds for another target: its source is the witness.

@@ -1,8 +1,8 @@
 //! The log ring under every interleaving of its writer and its reader, and every value its atomics may yield.
 //!
-//! Run: `RUSTFLAGS="--cfg loom" cargo test -p stillpoint-core --release --test loom --test loom_mutants`
+//! Run: `RUSTFLAGS="--cfg loom" cargo test -p stillpoint-core --release --test loom --test loom_mutants --test loom_lane`
 //!
-//! `loom_mutants` shows that these scenarios catch a ring that publishes wrongly.
+//! `loom_lane` does the same for the marker slot between two cores; `loom_mutants` shows that these scenarios catch a ring that publishes wrongly.
 #![cfg(loom)]
 
 #[path = "loom/scenarios.rs"]

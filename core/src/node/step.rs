@@ -246,6 +246,11 @@ impl<const N: usize, const P: usize> Node<N, P> {
             None if self.halting.is_running() => self.happen(Event::new(EventKind::LinkUp, port.0.into())),
             None => Effects::NONE,
         };
+        // What was announced while the link was down did not arrive.
+        let missed = self.predicates.announced();
+        if !missed.is_empty() && effects.announce.is_empty() {
+            (effects.announce, effects.announce_to) = (missed, PortSet::EMPTY.with(port));
+        }
         effects.halt = self.halting.last;
         if self.halting.is_halted() {
             // Even a peer that is in this halt may have restarted since, and joined it again by another's marker: it has

@@ -348,3 +348,19 @@ fn a_node_or_port_that_does_not_exist_cannot_be_connected() {
     node.connect(OUT, Direction::Out, B).unwrap();
     assert_eq!(node.connect(OUT, Direction::In, B), Err(ConnectError::AlreadyConnected(OUT)));
 }
+
+#[test]
+fn a_peer_that_missed_a_predicate_marker_is_told_when_its_link_comes_back() {
+    let [mut a, b] = pair();
+    let slot = SlotId::ALL[1];
+    let (generation, detector) = (Generation(1), Detector::Marker);
+    let program = ProgramBuilder::new(2).push_event_term(1, 1, EventKind::Local, None).finish().unwrap();
+    let program = program.as_bytes();
+    let _ = a.step(Input::Command(Command::Install { slot, generation, detector, program })).unwrap();
+    let _ = a.step(Input::Command(Command::Enable { slot, generation })).unwrap();
+    let _ = a.step(Input::LinkDown { port: OUT }).unwrap();
+    let announced = a.step(Input::Event(Event::local(1))).unwrap();
+    assert_eq!(announced.announce_to, PortSet::EMPTY.with(IN));
+    let effects = a.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap() }).unwrap();
+    assert_eq!((effects.announce, effects.announce_to), (SlotSet::EMPTY.with(slot), PortSet::EMPTY.with(OUT)));
+}

@@ -180,6 +180,14 @@ impl Predicates {
         Reached::new(slot, entry.generation, entry.awaits.saturating_sub(1)).ok()
     }
 
+    /// The slots whose stage is known by predicate marker: what a peer must be told that missed the markers.
+    #[must_use]
+    pub fn announced(&self) -> SlotSet {
+        let by_marker = |slot: &SlotId| self.slots[slot.index()].detector == Detector::Marker;
+        let known = SlotId::ALL.into_iter().filter(|slot| by_marker(slot) && self.reached(*slot).is_some());
+        known.fold(SlotSet::EMPTY, SlotSet::with)
+    }
+
     /// The program in a slot, with its generation and detector.
     #[must_use]
     pub fn installed(&self, slot: SlotId) -> Option<(Generation, Detector, &Program)> {

@@ -63,6 +63,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
                 for port in [out, into] {
                     local.step::<P, LOG>(ring, Input::Hello { port, hello });
                 }
+                // Message counts may start anew, so the log says where they stand.
+                local.resynchronise::<P>();
             }
             Heard::Down => {
                 for port in [out, into] {

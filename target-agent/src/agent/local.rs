@@ -194,7 +194,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             // The counter may have wrapped while the core was parked.
             self.resynchronise::<P>();
         }
-        if let Some(event) = effects.halt_record() {
+        if let Some(event) = effects.halt_record().filter(|event| self.node.recording().records(event)) {
             self.record::<P, LOG>(ring, &event);
         }
     }

@@ -7,13 +7,13 @@ mod host;
 mod lint;
 mod loom;
 mod probe;
+mod qemu;
 mod target;
 mod xtask;
 
 use std::process::Command;
 
 use crate::command;
-use crate::qemu;
 use crate::toolchain::{CORTEX_M33, Toolchain, cargo};
 
 /// A group of tests that proves one thing.
@@ -32,6 +32,7 @@ pub const TIERS: &[Tier] = &[
     target::TIER,
     host::TIER,
     probe::TIER,
+    qemu::TIER,
     explore::TIER,
     loom::TIER,
     demo::TIER,
@@ -46,7 +47,7 @@ fn cargo_test(packages: &[&str]) -> anyhow::Result<()> {
 
 /// `cargo test` on packages whose tests build firmware and run it in QEMU.
 fn cargo_test_with_firmware(packages: &[&str]) -> anyhow::Result<()> {
-    qemu::ready()?;
+    crate::qemu::ready()?;
     let mut cargo = test_command(packages);
     Toolchain::ready(&[CORTEX_M33])?.lend_to_tests(&mut cargo)?;
     Ok(command::run(&mut cargo)?)

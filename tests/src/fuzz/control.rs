@@ -1,7 +1,9 @@
 //! What a probe finds in a control block: the header, and commands.
 use super::Bytes;
 use super::script::any_command;
-use stillpoint_core::control::{CommandWords, ControlBlock, ControlLayout, MAGIC, VERSION, command_checksum};
+use stillpoint_core::control::{
+    CommandError, CommandWords, ControlBlock, ControlLayout, MAGIC, VERSION, command_checksum,
+};
 use stillpoint_core::{Input, Node, NodeId, StampKind};
 
 /// Words found in a command block: as they are, and with a checksum that fits.
@@ -19,6 +21,10 @@ pub fn command(data: &[u8]) {
     let right = command_checksum(&words, sequence);
     let found = CommandWords::from_block(words, checksum, sequence);
     assert!(checksum == right || found.decode().is_err());
+    for bit in 0..32 {
+        let nearly = CommandWords::from_block(words, right ^ 1 << bit, sequence);
+        assert_eq!(nearly.decode(), Err(CommandError::Checksum));
+    }
     let sealed = CommandWords::from_block(words, right, sequence);
     let Ok(command) = sealed.decode() else { return };
     // Words that say the same in another way are allowed; what they say is not lost.

@@ -36,7 +36,7 @@ fn run(program: &Program, mut bytes: Bytes<'_>) {
     predicates.enable(slot, GENERATION).expect("it was installed");
     let (mut stage, mut fired, mut watches) = (0, false, [0; WATCHES]);
     for count in 1..64 {
-        let (watch, value) = (bytes.below(WATCHES as u8 + 1), bytes.half_word() as i16 as i32);
+        let (watch, value) = (bytes.below(WATCHES as u8 + 1), any_value(&mut bytes));
         match watches.get_mut(usize::from(watch)) {
             Some(place) => *place = value,
             None => assert!(predicates.set_watch(watch, value).is_err()),
@@ -65,6 +65,15 @@ fn run(program: &Program, mut bytes: Bytes<'_>) {
         let mut room = [0; Carry::MAX_BYTES];
         let length = carry.encode(&mut room).expect("a carry fits its room");
         assert_eq!(Carry::decode(&room[..length]), Ok((carry, length)));
+    }
+}
+
+/// Mostly small, as constants are; sometimes at the ends of the range.
+fn any_value(bytes: &mut Bytes<'_>) -> i32 {
+    match bytes.byte() {
+        254 => i32::MIN,
+        255 => bytes.word() as i32,
+        byte => i32::from(byte as i8),
     }
 }
 
@@ -123,12 +132,16 @@ fn evaluate(code: &[u8], watches: &[i32; WATCHES], context: &EvalContext<'_>) ->
 
 /// Programs with events, counts, comparisons, arithmetic and several stages, each with something that happens.
 pub fn seeds() -> Vec<Vec<u8>> {
-    let programs: [&[u8]; 7] = [
+    let programs: [&[u8]; 11] = [
         &[0x22, 0x61, 3, 0, 1, 2, 0, 0x12, 2, 0x60, 10],
         &[0x11, 0x11, 6, 0x08, 0x09, 0x10, 0x01, 100, 0x1c],
         &[0x11, 0x11, 2, 0x46, 10],
         &[0x11, 0x11, 9, 0x08, 0x03, 0, 0, 0, 0x80, 0x14, 0x09, 0x13],
         &[0x11, 0x31, 2, 0, 5, 0x04, 0x06, 1, 0x19, 0x22],
+        &[0x11, 0x11, 8, 0x03, 0, 0, 0, 0x80, 0x01, 0xff, 0x13],
+        &[0x11, 0x11, 8, 0x03, 0, 0, 0, 0x80, 0x01, 0xff, 0x14],
+        &[0x11, 0x11, 5, 0x60, 10, 0x51, 0, 0x21],
+        &[0x11, 0x11, 8, 0x5a, 0, 0x53, 0, 0x20, 0x22, 0x05, 0x20],
         &[0x42, 0x01, 5, 0x01, 8, 0x02, 9, 0x02, 10],
         &[0x03],
     ];

@@ -159,6 +159,7 @@ fn stack_pointers_control_and_masks_are_read_and_written() {
         // Thread mode on the process stack: R13 must then be PSP.
         bench.set_register(core, MASKS, masks | 2 << 24);
         assert_eq!(bench.register(core, 13), 0x3000_1230);
+        assert_eq!([bench.register(core, MSP), bench.register(core, PSP)], [all[13], 0x3000_1230]);
         bench.set_register(core, MASKS, masks);
         bench.set_register(core, PSP, psp);
         let msp = bench.register(core, MSP);

@@ -121,7 +121,10 @@ impl Board {
             self.remember_flashed(Region { base: address, len });
             return Ok(());
         }
-        if !self.devices.iter().any(|device| device.contains(address, len)) {
+        if self.devices.is_none() {
+            self.devices = Some(devices(&mut self.qmp)?);
+        }
+        if !self.devices.iter().flatten().any(|device| device.contains(address, len)) {
             return Err(BoardError::Unmapped { address, len: from.len() });
         }
         let mut address = address;
@@ -175,7 +178,7 @@ fn unmapped(error: GdbError, address: u32, len: usize) -> BoardError {
 }
 
 /// Where the cores see devices, from QEMU's own map.
-pub(super) fn devices(qmp: &mut Qmp) -> Result<Vec<Region>, MachineError> {
+fn devices(qmp: &mut Qmp) -> Result<Vec<Region>, MachineError> {
     let map = qmp.execute("human-monitor-command", json!({ "command-line": "info mtree -f" }))?;
     Ok(parse_devices(map.as_str().unwrap_or_default()))
 }

@@ -48,8 +48,8 @@ pub(crate) struct Board {
     inserted: BTreeSet<u32>,
     /// Registers that never change, by core and address: probe-rs reads some at every access to a core.
     constants: HashMap<(usize, u32), u32>,
-    /// Where devices are.
-    devices: Vec<crate::machine::Region>,
+    /// Where devices are, once somebody has written to one.
+    devices: Option<Vec<crate::machine::Region>>,
     /// Code memory written by the debugger: QEMU restores the image it was started with at a reset, flash would not.
     flashed: Vec<crate::machine::Region>,
     /// The firmware has asked for a reset, and QEMU has told so on its control socket.
@@ -69,7 +69,6 @@ impl Board {
         let state_file = tempfile::tempfile().map_err(MachineError::io("making a file for the state of the cores"))?;
         // A reset by the firmware shall stop the machine first, or halted cores would run on after it.
         qmp.execute("set-action", json!({ "reboot": "shutdown", "shutdown": "pause" }))?;
-        let devices = memory::devices(&mut qmp)?;
         let cores = found.halted.iter().map(|halted| DebugBlock::found(*halted)).collect();
         let mut board = Self {
             kind,
@@ -80,7 +79,7 @@ impl Board {
             selected: None,
             inserted: BTreeSet::new(),
             constants: HashMap::new(),
-            devices,
+            devices: None,
             flashed: Vec::new(),
             reset_asked: false,
             state_file,

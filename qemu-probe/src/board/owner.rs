@@ -17,6 +17,15 @@ use std::time::{Duration, Instant};
 type Request = Box<dyn FnOnce(&mut Board) -> Box<dyn FnOnce()> + Send>;
 
 /// How a core stands, as far as a debugger is concerned.
+///
+/// ```no_run
+/// # fn f(cores: &qemu_probe::GroupHandle) -> Result<(), qemu_probe::BoardError> {
+/// use qemu_probe::CoreView;
+/// let halted = cores.status()?.iter().filter(|core| **core == CoreView::Halted).count();
+/// # let _ = halted;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreView {
     /// It runs, or sleeps, or is held in reset: it is not halted for debugging.

@@ -3,6 +3,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Why a machine could not be started, reached or waited for.
+///
+/// ```
+/// use qemu_probe::{Machine, MachineError, MachineKind};
+/// let missing = Machine::builder(MachineKind::Mps2An521).qemu("/no/such/program").start();
+/// assert!(matches!(missing, Err(MachineError::QemuMissing { .. })));
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// There is no QEMU to run.
@@ -105,6 +111,11 @@ impl MachineError {
 }
 
 /// Why an image is not loaded.
+///
+/// ```
+/// use qemu_probe::machine::ElfError;
+/// assert!(ElfError::NotElf.to_string().starts_with("not an ELF file"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
     /// The file does not start with the ELF magic.

@@ -17,6 +17,18 @@ use std::time::{Duration, Instant};
 const END_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How a machine stands after [`Machine::wait`].
+///
+/// ```no_run
+/// # fn f(board: &mut qemu_probe::Machine) -> Result<(), qemu_probe::MachineError> {
+/// use qemu_probe::Exit;
+/// match board.wait(std::time::Duration::from_secs(1))? {
+///     Exit::Running => println!("not done yet"),
+///     Exit::Code(code) => println!("ended with {code}"),
+///     Exit::Unknown => println!("ended"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// It is still running.

@@ -3,6 +3,13 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 /// Where one UART of a machine goes.
+///
+/// ```no_run
+/// use qemu_probe::{Machine, MachineKind, Serial};
+/// // One call per UART, in their order.
+/// let builder = Machine::builder(MachineKind::Mps2An521).serial(Serial::Null).serial(Serial::File("uart1.log".into()));
+/// # let _ = builder;
+/// ```
 #[derive(Debug)]
 pub enum Serial {
     /// Nowhere.

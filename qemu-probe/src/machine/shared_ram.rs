@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// RAM of a machine that the host reads and writes while the cores run, as a real debug port does.
 ///
 /// The machine maps a file; this type reads and writes that file. Both see the same pages at once, so no mapping (and no
-/// `unsafe`) is needed here. A word that the firmware writes in one instruction is never seen half-written when it is read
-/// as one aligned word; longer reads are not atomic.
+/// `unsafe`) is needed here. An aligned word read or written alone was never seen torn (tests try it), but no standard promises
+/// that; longer accesses are not atomic.
 ///
 /// ```no_run
 /// use qemu_probe::{Machine, MachineKind};
@@ -25,6 +25,12 @@ pub struct SharedRam {
 }
 
 /// An access that does not lie in the shared RAM.
+///
+/// ```
+/// use qemu_probe::machine::{OutsideSharedRam, Region};
+/// let error = OutsideSharedRam { address: 0x10, len: 4, region: Region { base: 0x8000_0000, len: 0x100 } };
+/// assert_eq!(error.to_string(), "4 bytes at 0x00000010 are not in the shared RAM 0x80000000..0x80000100");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("{len} bytes at {address:#010x} are not in the shared RAM {:#010x}..{:#010x}", region.base, u64::from(region.base) + u64::from(region.len))]
 pub struct OutsideSharedRam {

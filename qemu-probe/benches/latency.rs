@@ -6,7 +6,7 @@
 mod common;
 
 use common::bench::{Bench, PATIENCE};
-use common::firmware;
+use common::{OrSay, firmware};
 use probe_rs::flashing::{ElfLoader, ElfOptions, download_file};
 use probe_rs::{MemoryInterface, Permissions, RegisterId};
 use qemu_probe::{Machine, MachineKind, QemuProbe};
@@ -41,10 +41,10 @@ fn main() {
     let elf = firmware(KIND, "counters");
     println!("| operation | median | 95 % below |\n|---|---|---|");
     row("start a machine", 10, || {
-        Machine::builder(KIND).elf(&elf).start().unwrap();
+        Machine::builder(KIND).elf(&elf).start().or_say();
     });
     let mut bench = Bench::running(KIND);
-    let machine = Machine::builder(KIND).elf(&elf).start().unwrap();
+    let machine = Machine::builder(KIND).elf(&elf).start().or_say();
     row("attach to a running machine and detach", 50, || {
         let (probe, _) = QemuProbe::attach(&machine).unwrap();
         probe.attach_with_registry(KIND.name(), Permissions::default(), &qemu_probe::registry()).unwrap();

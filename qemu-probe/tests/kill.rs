@@ -4,7 +4,7 @@
 mod common;
 
 use common::bench::{Bench, PATIENCE};
-use common::firmware;
+use common::{OrSay, firmware};
 use probe_rs::{MemoryInterface, RegisterId, VectorCatchCondition};
 use qemu_probe::{BoardError, Machine, MachineKind};
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ const KIND: MachineKind = MachineKind::Mps2An521;
 fn killed_during(name: &str, operation: impl Fn(&mut Bench) -> Result<(), String> + Send + Sync) {
     let mut worst = Duration::ZERO;
     for attempt in 0..TRIES {
-        let machine = Machine::builder(KIND).elf(firmware(KIND, "counters")).shared_ram(true).start().unwrap();
+        let machine = Machine::builder(KIND).elf(firmware(KIND, "counters")).shared_ram(true).start().or_say();
         let pid = machine.pid();
         let mut bench = Bench::attach(machine);
         let (begun, has_begun) = mpsc::channel();
@@ -181,7 +181,7 @@ fn download() {
 #[test]
 fn attach() {
     for attempt in 0..TRIES {
-        let machine = Machine::builder(KIND).elf(firmware(KIND, "counters")).start().unwrap();
+        let machine = Machine::builder(KIND).elf(firmware(KIND, "counters")).start().or_say();
         let pid = machine.pid();
         let killer = std::thread::spawn(move || {
             let moment = Instant::now() + Duration::from_micros(u64::from(attempt) * 211);

@@ -4,7 +4,7 @@
 mod common;
 
 use common::bench::{Bench, LIMIT, PATIENCE, command};
-use common::firmware;
+use common::{OrSay, StopOnDrop, firmware};
 use probe_rs::architecture::arm::ArmError;
 use probe_rs::flashing::{ElfLoader, ElfOptions};
 use probe_rs::rtt::{Rtt, ScanRegion};
@@ -29,7 +29,7 @@ fn board_error(error: probe_rs::Error) -> Option<BoardError> {
 #[test]
 fn an_empty_machine_is_loaded_and_started_through_the_probe() {
     for kind in MachineKind::ALL {
-        let mut bench = Bench::attach(Machine::builder(kind).shared_ram(true).start().unwrap());
+        let mut bench = Bench::attach(Machine::builder(kind).shared_ram(true).start().or_say());
         assert_eq!(bench.cores.status().unwrap(), [CoreView::Halted; 2]);
         let elf = firmware(kind, "counters");
         probe_rs::flashing::download_file(&mut bench.session, &elf, ElfLoader(ElfOptions::default())).unwrap();
@@ -45,7 +45,7 @@ fn an_empty_machine_is_loaded_and_started_through_the_probe() {
 
 #[test]
 fn a_core_found_stopped_stays_stopped_when_the_debugger_leaves() {
-    let machine = Machine::builder(KIND).start().unwrap();
+    let machine = Machine::builder(KIND).start().or_say();
     let bench = Bench::attach(machine);
     let Bench { session, cores, machine, .. } = bench;
     drop((session, cores));
@@ -101,8 +101,9 @@ fn cores_can_be_left_halted_on_purpose() {
 #[test]
 fn a_detached_machine_is_debugged_by_one_process_after_the_other() {
     let dir = tempfile::tempdir().unwrap();
+    let _stopped = StopOnDrop(dir.path());
     let machine = Machine::builder(KIND).elf(firmware(KIND, "counters")).shared_ram(true).detached(dir.path());
-    drop(machine.start().unwrap());
+    drop(machine.start().or_say());
     {
         let mut first = Bench::attach(Machine::attach(dir.path()).unwrap());
         first.expect_progress(0);
@@ -129,7 +130,7 @@ fn a_second_debugger_is_refused_and_may_come_when_the_first_has_left() {
     let Bench { session, cores, machine, .. } = bench;
     drop((session, cores));
     QemuProbe::attach(&machine).unwrap();
-    let without = Machine::builder(KIND).gdb(false).start().unwrap();
+    let without = Machine::builder(KIND).gdb(false).start().or_say();
     assert!(matches!(QemuProbe::attach(&without), Err(MachineError::NoDebugPort)));
 }
 
@@ -198,7 +199,7 @@ fn a_reset_by_the_firmware_leaves_a_halted_core_halted_and_catches_who_wants_to_
 #[test]
 fn what_was_downloaded_survives_a_reset() {
     // Started with one image, given another: QEMU alone would put the first one back.
-    let machine = Machine::builder(KIND).elf(firmware(KIND, "hello")).paused(true).start().unwrap();
+    let machine = Machine::builder(KIND).elf(firmware(KIND, "hello")).paused(true).start().or_say();
     let mut bench = Bench::attach(machine);
     probe_rs::flashing::download_file(&mut bench.session, firmware(KIND, "counters"), ElfLoader(ElfOptions::default()))
         .unwrap();
@@ -378,7 +379,7 @@ fn registers_of_a_running_core_are_refused() {
 
 #[test]
 fn a_lock_up_ends_the_session_with_qemus_words() {
-    let machine = Machine::builder(KIND).elf(firmware(KIND, "faulty")).paused(true).start().unwrap();
+    let machine = Machine::builder(KIND).elf(firmware(KIND, "faulty")).paused(true).start().or_say();
     let (probe, cores) = QemuProbe::attach(&machine).unwrap();
     let mut session = probe.attach_with_registry(KIND.name(), Permissions::default(), &qemu_probe::registry()).unwrap();
     session.core(0).unwrap().run().unwrap();

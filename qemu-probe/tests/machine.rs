@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::firmware;
+use common::{OrSay, StopOnDrop, firmware};
 use qemu_probe::machine::ElfError;
 use qemu_probe::{Exit, Link, Machine, MachineError, MachineKind, Serial};
 use std::io::{Read, Write};
@@ -30,7 +30,7 @@ fn two_machines_talk_over_a_link_and_end_with_their_codes() {
                 .serial(Serial::Link(end))
                 .semihosting(["hello", name])
                 .start()
-                .unwrap()
+                .or_say()
         });
         for machine in &mut machines {
             assert_eq!(machine.wait(LIMIT).unwrap(), Exit::Code(3));
@@ -46,7 +46,7 @@ fn the_host_can_hold_one_end_of_a_link() {
     let (theirs, ours) = Link::pair().unwrap();
     let kind = MachineKind::Mps2An521;
     let builder = Machine::builder(kind).elf(firmware(kind, "hello")).serial(Serial::Null).serial(Serial::Link(theirs));
-    let mut machine = builder.semihosting(["hello"]).icount(0).start().unwrap();
+    let mut machine = builder.semihosting(["hello"]).icount(0).start().or_say();
     let mut wire = ours.into_stream();
     let mut byte = [0];
     wire.read_exact(&mut byte).unwrap();
@@ -61,7 +61,7 @@ fn the_host_can_hold_one_end_of_a_link() {
 fn shared_ram_is_live_both_ways_and_words_are_never_torn() {
     for kind in MachineKind::ALL {
         let machine =
-            Machine::builder(kind).elf(firmware(kind, "counters")).shared_ram(true).gdb(false).start().unwrap();
+            Machine::builder(kind).elf(firmware(kind, "counters")).shared_ram(true).gdb(false).start().or_say();
         let ram = machine.shared_ram().unwrap();
         let base = ram.region().base;
         let word = |index: u32| {
@@ -99,7 +99,7 @@ fn shared_ram_is_live_both_ways_and_words_are_never_torn() {
 
 #[test]
 fn dropping_a_machine_ends_qemu() {
-    let machine = Machine::builder(MachineKind::Mps2An521).start().unwrap();
+    let machine = Machine::builder(MachineKind::Mps2An521).start().or_say();
     let pid = machine.pid();
     assert!(is_running(pid));
     drop(machine);
@@ -113,7 +113,7 @@ fn helper_that_starts_a_machine_and_waits_to_be_killed() {
         return;
     }
     // From a thread that ends at once: QEMU must not die with the thread, only with the process.
-    let machine = std::thread::spawn(|| Machine::builder(MachineKind::Mps2An521).start().unwrap()).join().unwrap();
+    let machine = std::thread::spawn(|| Machine::builder(MachineKind::Mps2An521).start().or_say()).join().unwrap();
     println!("pid={}", machine.pid());
     let _ = std::io::stdin().read(&mut [0]);
 }
@@ -150,7 +150,8 @@ fn a_detached_machine_is_found_by_others_and_stopped_by_them() {
     let kind = MachineKind::Mps2An521;
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("board,a");
-    let first = Machine::builder(kind).elf(firmware(kind, "counters")).shared_ram(true).detached(&run).start().unwrap();
+    let _stopped = StopOnDrop(&run);
+    let first = Machine::builder(kind).elf(firmware(kind, "counters")).shared_ram(true).detached(&run).start().or_say();
     let pid = first.pid();
     drop(first);
     assert!(is_running(pid), "a detached machine ended with its handle");
@@ -176,7 +177,7 @@ fn a_detached_machine_is_found_by_others_and_stopped_by_them() {
         assert!(Instant::now() < end, "QEMU {pid} goes on after stop");
     }
     assert!(matches!(Machine::attach(&run), Err(MachineError::NotRunning { .. })));
-    Machine::builder(kind).detached(&run).start().unwrap().stop().unwrap();
+    Machine::builder(kind).detached(&run).start().or_say().stop().unwrap();
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::firmware;
+use common::{OrSay, firmware};
 use object::{Object, ObjectSymbol};
 use probe_rs::flashing::{ElfLoader, ElfOptions, download_file};
 use probe_rs::probe::DebugProbeSelector;
@@ -40,7 +40,7 @@ fn symbol(kind: MachineKind, name: &str) -> u64 {
 #[test]
 fn the_glasgow_driver_loads_runs_halts_breaks_and_reads_rtt_on_both_cores() {
     for kind in MachineKind::ALL {
-        let machine = Machine::builder(kind).shared_ram(true).start().unwrap();
+        let machine = Machine::builder(kind).shared_ram(true).start().or_say();
         let server = Server::bind("127.0.0.1:0", &machine).unwrap();
         let mut session = open(&server, kind);
         download_file(&mut session, firmware(kind, "counters"), ElfLoader(ElfOptions::default())).unwrap();
@@ -91,7 +91,7 @@ fn the_glasgow_driver_loads_runs_halts_breaks_and_reads_rtt_on_both_cores() {
 #[test]
 fn a_second_tool_is_turned_away_and_the_next_is_served_when_the_first_has_left() {
     let kind = MachineKind::Mps2An521;
-    let machine = Machine::builder(kind).start().unwrap();
+    let machine = Machine::builder(kind).start().or_say();
     let server = Server::bind("127.0.0.1:0", &machine).unwrap();
     let first = open(&server, kind);
     let mut second = std::net::TcpStream::connect(server.address()).unwrap();
@@ -115,7 +115,7 @@ fn a_second_tool_is_turned_away_and_the_next_is_served_when_the_first_has_left()
 #[test]
 fn nonsense_ends_the_session_of_whoever_sent_it_and_nothing_else() {
     let kind = MachineKind::Mps2An521;
-    let machine = Machine::builder(kind).start().unwrap();
+    let machine = Machine::builder(kind).start().or_say();
     let server = Server::bind("127.0.0.1:0", &machine).unwrap();
     let mut noise = std::net::TcpStream::connect(server.address()).unwrap();
     server.serve_next().unwrap();

@@ -164,6 +164,7 @@ impl MachineBuilder {
             None => None,
         };
         let qemu = self.qemu.clone();
+        let wires = self.wires().map_err(io("keeping the links"))?;
         self.describe(&mut line, &mut fds);
         let console = Console::temporary().map_err(io("making the console files"))?;
 
@@ -180,6 +181,7 @@ impl MachineBuilder {
             Err(error) => return Err(machine.why_it_died(error)),
         }
         machine.irqs = IrqLines::Here(Mutex::new(irqs));
+        machine.wires = wires;
         Ok(machine)
     }
 
@@ -201,6 +203,7 @@ impl MachineBuilder {
             line.shared_ram(kind, region, &run_dir.ram());
         }
         let qemu = self.qemu.clone();
+        let wires = self.wires().map_err(io("keeping the links"))?;
         self.describe(&mut line, &mut fds);
         let console = Console::in_dir(&run_dir).map_err(io("making the console files"))?;
 
@@ -222,6 +225,7 @@ impl MachineBuilder {
         let irqs = IrqLines::At(run_dir.irq_socket());
         let mut machine = Machine::new(kind, process, console, ram, Some(run_dir));
         machine.irqs = irqs;
+        machine.wires = wires;
         match machine.wait_for_qmp(START_LIMIT) {
             Ok(()) => machine.ports = DebugPorts::in_dir(gdb),
             Err(error) => {
@@ -239,6 +243,16 @@ impl MachineBuilder {
             (true, Some(region)) => Ok(Some(region)),
             (true, None) => Err(MachineError::NoSharedRam(self.kind)),
         }
+    }
+
+    /// Copies of the links, to be held as long as the machine: QEMU forgets what it has not read of a link whose other end
+    /// is closed, so a machine that ends would take its last words with it.
+    fn wires(&self) -> std::io::Result<Vec<UnixStream>> {
+        let ends = self.serial.iter().filter_map(|serial| match serial {
+            Serial::Link(LinkEnd(stream)) => Some(stream.try_clone()),
+            Serial::Null | Serial::File(_) => None,
+        });
+        ends.collect()
     }
 
     /// What is the same in both modes.

@@ -61,6 +61,8 @@ pub struct Machine {
     run_dir: Option<RunDir>,
     pub(crate) ports: DebugPorts,
     pub(crate) irqs: IrqLines,
+    /// Our copies of the wires to other machines: see [`super::Link`].
+    pub(crate) wires: Vec<UnixStream>,
 }
 
 impl Machine {
@@ -76,7 +78,7 @@ impl Machine {
         shared_ram: Option<SharedRam>,
         run_dir: Option<RunDir>,
     ) -> Self {
-        Self { kind, process, console, shared_ram, run_dir, ports: DebugPorts::default(), irqs: IrqLines::None }
+        Self { kind, process, console, shared_ram, run_dir, ports: DebugPorts::default(), irqs: IrqLines::None, wires: Vec::new() }
     }
 
     /// Finds the machine that was started detached in `run_dir`.

@@ -22,7 +22,8 @@ pub enum Serial {
 
 /// A wire between two UARTs.
 ///
-/// The wire is a connected pair of sockets that the machines inherit, so it has no address that anybody else could take.
+/// The wire is a connected pair of sockets that the machines inherit, so it has no address that anybody else could take. It
+/// is there until both [`Machine`](super::Machine)s are dropped: what one has sent can be read after it has ended.
 ///
 /// ```
 /// use qemu_probe::{Link, Serial};

@@ -1,6 +1,6 @@
 //! A running board under test: machine, probe-rs session, symbols of the firmware.
 
-use super::firmware;
+use super::{OrSay, firmware};
 use object::{Object, ObjectSymbol};
 use probe_rs::{BreakpointCause, CoreStatus, HaltReason, MemoryInterface, Permissions, Session};
 use qemu_probe::{CoreView, GroupHandle, Machine, MachineKind, QemuProbe};
@@ -31,7 +31,7 @@ impl Bench {
     /// Both cores counting, probe attached while they run.
     pub fn running(kind: MachineKind) -> Self {
         let elf = firmware(kind, "counters");
-        let machine = Machine::builder(kind).elf(&elf).shared_ram(true).start().unwrap();
+        let machine = Machine::builder(kind).elf(&elf).shared_ram(true).start().or_say();
         let mut bench = Self::attach(machine);
         for core in [0, 1] {
             bench.expect_progress(core);

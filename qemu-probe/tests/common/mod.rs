@@ -4,8 +4,8 @@
 #[cfg(feature = "probe")]
 pub mod bench;
 
-use qemu_probe::MachineKind;
-use std::path::PathBuf;
+use qemu_probe::{Machine, MachineError, MachineKind};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
@@ -21,7 +21,29 @@ pub fn firmware(kind: MachineKind, program: &str) -> PathBuf {
     target_dir.join("thumbv8m.main-none-eabi/debug").join(program)
 }
 
-fn build(kind: MachineKind, target_dir: &std::path::Path) {
+/// Fails a test with the sentence of the error instead of its debug form.
+pub trait OrSay<T> {
+    fn or_say(self) -> T;
+}
+
+impl<T> OrSay<T> for Result<T, MachineError> {
+    fn or_say(self) -> T {
+        self.unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// Stops the detached machine of a run directory, also when the test fails.
+pub struct StopOnDrop<'a>(pub &'a Path);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Ok(machine) = Machine::attach(self.0) {
+            let _ = machine.stop();
+        }
+    }
+}
+
+fn build(kind: MachineKind, target_dir: &Path) {
     // The caller's environment chooses the toolchain; nothing of it is changed here.
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--locked", "--target", "thumbv8m.main-none-eabi", "--target-dir"]).arg(target_dir);

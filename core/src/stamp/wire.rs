@@ -1,0 +1,134 @@
+//! The bytes of a stamp.
+use super::StampError;
+use crate::VectorClock;
+
+pub(super) const FORM_EVENT: u8 = 0 << 6;
+pub(super) const FORM_SHORT: u8 = 1 << 6;
+pub(super) const FORM_LONG: u8 = 2 << 6;
+pub(super) const FORM_FULL: u8 = 3 << 6;
+pub(super) const FORM: u8 = 3 << 6;
+/// Set when stages of causal predicates follow the stamp.
+pub(crate) const CARRY: u8 = 1 << 5;
+pub(super) const INLINE: u8 = CARRY - 1;
+/// Up to this many nodes the mask of changed entries fits into the first byte.
+const INLINE_NODES: usize = 5;
+
+pub(super) const fn mask_bytes(nodes: usize) -> usize {
+    if nodes <= INLINE_NODES { 0 } else { nodes.div_ceil(8) }
+}
+
+/// A stamp's bytes with their limits checked.
+pub(super) struct Parsed<'a, const N: usize> {
+    pub(super) body: Body<'a>,
+    pub(super) length: usize,
+    pub(super) full: bool,
+}
+
+pub(super) enum Body<'a> {
+    Event(u8),
+    Number(u32),
+    Short,
+    Words(u32, &'a [u8]),
+}
+
+impl<'a, const N: usize> Parsed<'a, N> {
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, StampError> {
+        let (&head, rest) = bytes.split_first().ok_or(StampError::Truncated)?;
+        let (body, length) = match head & FORM {
+            FORM_EVENT if head & INLINE != INLINE => (Body::Event(head & INLINE), 1),
+            FORM_EVENT => {
+                let number = rest.first_chunk().ok_or(StampError::Truncated)?;
+                (Body::Number(u32::from_le_bytes(*number)), 5)
+            }
+            FORM_FULL => {
+                let words = rest.get(..4 * N).ok_or(StampError::Truncated)?;
+                (Body::Words(all_nodes::<N>(), words), 1 + 4 * N)
+            }
+            form => {
+                let mask = read_mask::<N>(head, rest)?;
+                let start = mask_bytes(N);
+                let size = mask.count_ones() as usize * if form == FORM_SHORT { 1 } else { 4 };
+                let body = rest.get(start..start + size).ok_or(StampError::Truncated)?;
+                let body = if form == FORM_SHORT { Body::Short } else { Body::Words(mask, body) };
+                (body, 1 + start + size)
+            }
+        };
+        Ok(Self { body, length, full: head & FORM == FORM_FULL })
+    }
+
+    /// Whether this stamp can be the first on a channel.
+    pub(super) fn synchronises(&self) -> bool {
+        self.full || matches!(self.body, Body::Number(_))
+    }
+}
+
+const fn all_nodes<const N: usize>() -> u32 {
+    if N >= 32 { u32::MAX } else { (1 << N) - 1 }
+}
+
+/// How many entries a mask names. The usual small masks are looked up: a Cortex-M has no instruction that counts bits.
+#[inline(always)]
+pub(super) fn entries_in<const N: usize>(mask: u32) -> usize {
+    const COUNTS: [u8; 32] = {
+        let mut counts = [0; 32];
+        let mut mask = 0;
+        while mask < 32 {
+            counts[mask] = (mask as u32).count_ones() as u8;
+            mask += 1;
+        }
+        counts
+    };
+    if N <= INLINE_NODES { COUNTS[(mask & 31) as usize].into() } else { mask.count_ones() as usize }
+}
+
+pub(super) fn write_head<const N: usize>(head: &mut [u8], form: u8, mask: u32) {
+    if let Some((first, rest)) = head.split_first_mut() {
+        *first = if mask_bytes(N) == 0 { form | (mask as u8 & INLINE) } else { form };
+        for (byte, value) in rest.iter_mut().zip(mask.to_le_bytes()) {
+            *byte = value;
+        }
+    }
+}
+
+pub(super) fn read_mask<const N: usize>(head: u8, rest: &[u8]) -> Result<u32, StampError> {
+    let mut mask = u32::from(head & INLINE);
+    if mask_bytes(N) > 0 {
+        let mut bytes = [0; 4];
+        for (byte, value) in bytes.iter_mut().zip(rest.get(..mask_bytes(N)).ok_or(StampError::Truncated)?) {
+            *byte = *value;
+        }
+        mask = u32::from_le_bytes(bytes);
+    }
+    if mask & !all_nodes::<N>() != 0 { Err(StampError::NodeOutOfRange) } else { Ok(mask) }
+}
+
+/// Writes the entries in `mask` as they are. Returns how many bytes that took.
+#[cold]
+pub(super) fn write_words<const N: usize>(clock: &VectorClock<N>, mask: u32, body: &mut [u8]) -> usize {
+    let mut used = 0;
+    for ((_, entry), room) in set_bits(mask, clock.entries.iter()).zip(body.chunks_exact_mut(4)) {
+        room.copy_from_slice(&entry.to_le_bytes());
+        used += 4;
+    }
+    used
+}
+
+pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    bytes.chunks_exact(4).map(|word| word.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)))
+}
+
+/// Raises `mine` to `theirs` where that is newer; 1 if it did.
+#[inline]
+pub(super) fn raise(mine: &mut u32, theirs: u32) -> u32 {
+    let newer = (mine.wrapping_sub(theirs) as i32) < 0;
+    if newer {
+        *mine = theirs;
+    }
+    u32::from(newer)
+}
+
+/// The items of `all` whose bit is set, with their place.
+#[inline]
+pub(super) fn set_bits<T>(mask: u32, all: impl Iterator<Item = T>) -> impl Iterator<Item = (u32, T)> {
+    all.enumerate().map(|(place, item)| (place as u32, item)).filter(move |(place, _)| mask >> (place & 31) & 1 != 0)
+}

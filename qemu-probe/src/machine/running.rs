@@ -78,7 +78,16 @@ impl Machine {
         shared_ram: Option<SharedRam>,
         run_dir: Option<RunDir>,
     ) -> Self {
-        Self { kind, process, console, shared_ram, run_dir, ports: DebugPorts::default(), irqs: IrqLines::None, wires: Vec::new() }
+        Self {
+            kind,
+            process,
+            console,
+            shared_ram,
+            run_dir,
+            ports: DebugPorts::default(),
+            irqs: IrqLines::None,
+            wires: Vec::new(),
+        }
     }
 
     /// Finds the machine that was started detached in `run_dir`.

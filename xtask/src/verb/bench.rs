@@ -165,9 +165,7 @@ fn document(figures: &[(&Row, u64)]) -> String {
         let goal = row.goal.map_or(String::new(), |goal| format!("<= {goal}"));
         let _ = writeln!(text, "| {} | {figure} | {goal} | {} | {} |", row.what, verdict(row, *figure), row.reference);
     }
-    text.push_str(
-        "\nThe figures of others are reference constants of the design, not measured by this command.\n",
-    );
+    text.push_str("\nThe figures of others are reference constants of the design, not measured by this command.\n");
     text
 }
 

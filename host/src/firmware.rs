@@ -2,6 +2,7 @@
 use object::{Object as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use stillpoint_core::control::VERSION_SYMBOL;
 
 /// The symbol under which an instrumented firmware keeps its control blocks.
 const SHARED: &str = "STILLPOINT_SHARED";
@@ -25,6 +26,14 @@ pub enum FirmwareError {
         /// Why.
         source: object::Error,
     },
+    /// It is instrumented for another version of the wire form.
+    #[error("{path} speaks another version than this tool: it has no symbol {symbol}; build both from one release")]
+    OtherVersion {
+        /// Which file.
+        path: PathBuf,
+        /// What it lacks.
+        symbol: &'static str,
+    },
     /// It has no control blocks.
     #[error("{0} is not instrumented: it has no symbol STILLPOINT_SHARED; add `stillpoint_agent::system!` to it")]
     NotInstrumented(PathBuf),
@@ -45,10 +54,11 @@ impl Firmware {
         let bytes = std::fs::read(path).map_err(|source| FirmwareError::Read { path: path.to_owned(), source })?;
         let not_elf = |source| FirmwareError::NotElf { path: path.to_owned(), source };
         let file = object::File::parse(&*bytes).map_err(not_elf)?;
-        let mut shared = None;
+        let (mut shared, mut speaks_our_version) = (None, false);
         let mut names = BTreeMap::new();
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };
+            speaks_our_version |= name == VERSION_SYMBOL;
             if name == SHARED {
                 shared = Some(symbol.address() as u32);
             } else if let Some((kind, text)) = split_name(name) {
@@ -56,6 +66,9 @@ impl Firmware {
             }
         }
         let shared = shared.ok_or_else(|| FirmwareError::NotInstrumented(path.to_owned()))?;
+        if !speaks_our_version {
+            return Err(FirmwareError::OtherVersion { path: path.to_owned(), symbol: VERSION_SYMBOL });
+        }
         Ok(Self { shared, names })
     }
 

@@ -19,11 +19,19 @@ use core::cell::RefCell;
 use core::sync::atomic::Ordering;
 use embedded_io_async::{Read, Write};
 use local::{Local, Wire};
-use stillpoint_core::control::{ControlBlock, PortBlock};
+use stillpoint_core::control::{ControlBlock, PortBlock, VERSION};
 use stillpoint_core::link::Config;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::WATCHES;
 use stillpoint_core::{Command, ConnectError, Direction, Event, Input, NodeId, PortId, StampKind, StepError, Then};
+
+/// A host refuses an image that does not have this symbol before it reads a byte of its memory.
+#[unsafe(no_mangle)]
+#[used]
+static STILLPOINT_WIRE_VERSION_1: u8 = {
+    assert!(VERSION == 1, "a new version is a new symbol, whose name is `control::VERSION_SYMBOL`");
+    VERSION as u8
+};
 
 /// What the host reads while the firmware runs: control blocks and log rings, core 0's first.
 ///

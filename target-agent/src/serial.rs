@@ -18,7 +18,7 @@ use stillpoint_core::link::{Config, Counters, Lane, Ledger, Link, LinkEvent, Lin
 /// What comes out of a link beside messages.
 pub(crate) enum Heard<'a> {
     /// The link came up, and this is what the peer says of itself.
-    Up(Hello),
+    Up { hello: Hello, resumed: bool },
     /// The link went down.
     Down,
     /// The peer was reset, and took this many of our messages with it.
@@ -168,9 +168,9 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
 
     fn tell(&self, event: LinkEvent, hear: &mut dyn FnMut(Heard<'_>)) {
         match event {
-            LinkEvent::Up { .. } => {
+            LinkEvent::Up { resumed } => {
                 if let Some(hello) = self.link.peer_hello().first_chunk().and_then(|bytes| Hello::from_bytes(*bytes)) {
-                    hear(Heard::Up(hello));
+                    hear(Heard::Up { hello, resumed });
                 }
             }
             LinkEvent::Down => hear(Heard::Down),

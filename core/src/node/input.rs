@@ -81,6 +81,9 @@ pub enum Input<'a, const N: usize> {
         port: PortId,
         /// What the peer said.
         hello: Hello,
+        /// The same session goes on: neither end was reset, nothing was lost, and messages are counted on. Otherwise both
+        /// ends count from the beginning.
+        resumed: bool,
     },
     /// A link went down.
     LinkDown {

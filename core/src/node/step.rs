@@ -28,7 +28,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             }
             Input::Release { port, id } => self.release(port, id),
             Input::PredicateMarker { port, reached } => self.predicate_marker_arrived(port, reached),
-            Input::Hello { port, hello } => self.greet(port, hello),
+            Input::Hello { port, hello, resumed } => self.greet(port, hello, resumed),
             Input::LinkDown { port } => self.link_down(port),
             Input::Command(command) => self.command(command),
         }
@@ -221,21 +221,18 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     #[cold]
-    fn greet(&mut self, port: PortId, hello: Hello) -> Result<Effects, StepError> {
+    fn greet(&mut self, port: PortId, hello: Hello, resumed: bool) -> Result<Effects, StepError> {
         self.check_port(port)?;
         self.up = self.up.with(port);
         if let (Some(end), Some(count)) =
             (self.ports.get_mut(usize::from(port.0)), self.counts.get_mut(usize::from(port.0)))
         {
-            // A peer of which nobody had heard starts in its old epoch again: it tells by having had no event yet.
-            let restarted = end.said.peer_epoch != hello.number.epoch() || hello.number == EventNumber(0);
-            // A receiver keeps what it heard from a peer that did not restart: what was on its way when the link went
-            // down still arrives, as differences from it.
-            if restarted || self.outgoing.contains(port) {
+            // A receiver keeps what it heard in a session that goes on: what was on its way when the link went down still
+            // arrives, as differences from it.
+            if !resumed || self.outgoing.contains(port) {
                 end.said.forget();
             }
-            if restarted {
-                end.said.peer_epoch = hello.number.epoch();
+            if !resumed {
                 *count = 0;
             }
         }

@@ -177,12 +177,12 @@ fn a_node_that_restarts_begins_above_what_its_peers_know_of_it() {
     let _ = deliver(message, &mut b);
     let mut restarted = Node::<2>::new(A, StampKind::Vector).unwrap();
     restarted.connect(OUT, Direction::Out, B).unwrap();
-    let _ = restarted.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap() }).unwrap();
+    let _ = restarted.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap(), resumed: false }).unwrap();
     let reset = restarted.step(Input::start()).unwrap();
     assert_eq!(reset.log, Some(Event::new(EventKind::Reset, 1)));
     assert!(restarted.number().is_newer_than(a.number()));
     // The peer counts the channel anew, and takes a full stamp.
-    let _ = b.step(Input::Hello { port: IN, hello: restarted.hello(OUT).unwrap() }).unwrap();
+    let _ = b.step(Input::Hello { port: IN, hello: restarted.hello(OUT).unwrap(), resumed: false }).unwrap();
     assert_eq!(b.count(IN), Some(0));
     let mut stamp = [0; ROOM];
     let sent = restarted.step(Input::Send { port: OUT, stamp: &mut stamp }).unwrap();
@@ -196,7 +196,7 @@ fn a_node_that_restarts_while_the_others_are_halted_joins_their_halt() {
     let _ = halt(&mut b);
     let mut restarted = Node::<2>::new(A, StampKind::Vector).unwrap();
     restarted.connect(IN, Direction::In, B).unwrap();
-    let owed = b.step(Input::Hello { port: OUT, hello: restarted.hello(IN).unwrap() }).unwrap();
+    let owed = b.step(Input::Hello { port: OUT, hello: restarted.hello(IN).unwrap(), resumed: false }).unwrap();
     assert_eq!(owed.markers, PortSet::EMPTY.with(OUT));
     let marker = b.halt_marker(OUT).unwrap();
     let effects = restarted.step(Input::Marker { port: IN, marker: &marker }).unwrap();
@@ -216,7 +216,7 @@ fn a_peer_that_missed_the_release_is_released_when_its_link_comes_back() {
         let _ = node.step(Input::DrainLimit).unwrap();
     }
     let _ = a.step(Input::Command(Command::Release(HaltId(1)))).unwrap();
-    let effects = a.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap() }).unwrap();
+    let effects = a.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap(), resumed: true }).unwrap();
     assert_eq!((effects.releases, effects.halt), (PortSet::EMPTY.with(OUT), HaltId(1)));
 }
 
@@ -229,9 +229,9 @@ fn a_node_that_restarts_in_a_halt_does_not_end_it_for_the_others() {
     restarted.connect(OUT, Direction::Out, B).unwrap();
     let retained = Input::Start { known: a.number(), last_halt: a.last_halt() };
     let _ = restarted.step(retained).unwrap();
-    let effects = restarted.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap() }).unwrap();
+    let effects = restarted.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap(), resumed: false }).unwrap();
     assert_eq!(effects.releases, PortSet::EMPTY);
-    let owed = b.step(Input::Hello { port: IN, hello: restarted.hello(OUT).unwrap() }).unwrap();
+    let owed = b.step(Input::Hello { port: IN, hello: restarted.hello(OUT).unwrap(), resumed: false }).unwrap();
     assert_eq!(owed.markers, PortSet::EMPTY.with(IN));
     let marker = b.halt_marker(IN).unwrap();
     assert_eq!(restarted.step(Input::Marker { port: OUT, marker: &marker }).unwrap().then, Then::Halt);
@@ -248,7 +248,7 @@ fn a_peer_that_restarted_and_joined_the_halt_by_another_marker_still_gets_this_o
     let marker = a.halt_marker(OUT).unwrap();
     let _ = restarted.step(Input::Marker { port: OUT, marker: &marker }).unwrap();
     let _ = a.step(Input::LinkDown { port: OUT }).unwrap();
-    let again = a.step(Input::Hello { port: OUT, hello: restarted.hello(IN).unwrap() }).unwrap();
+    let again = a.step(Input::Hello { port: OUT, hello: restarted.hello(IN).unwrap(), resumed: false }).unwrap();
     assert_eq!(again.markers, PortSet::EMPTY.with(OUT));
     assert_eq!(a.phase(), Phase::Parked { undelivered: PortSet::EMPTY.with(OUT), then: ResumeTo::Running });
 }
@@ -259,7 +259,7 @@ fn messages_are_counted_anew_with_a_peer_that_restarted_before_anybody_heard_of_
     let _lost = send(&mut a);
     let mut restarted = Node::<2>::new(B, StampKind::Vector).unwrap();
     restarted.connect(IN, Direction::In, A).unwrap();
-    let _ = a.step(Input::Hello { port: OUT, hello: restarted.hello(IN).unwrap() }).unwrap();
+    let _ = a.step(Input::Hello { port: OUT, hello: restarted.hello(IN).unwrap(), resumed: false }).unwrap();
     assert_eq!((a.count(OUT), restarted.count(IN)), (Some(0), Some(0)));
 }
 
@@ -270,8 +270,8 @@ fn a_halt_that_was_missed_while_a_link_was_down_does_not_make_the_next_one_stale
     let _ = halt(&mut a);
     let of_a = a.hello(OUT).unwrap();
     let _ = a.step(Input::Command(Command::Release(HaltId(1)))).unwrap();
-    let _ = b.step(Input::Hello { port: IN, hello: of_a }).unwrap();
-    let _ = a.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap() }).unwrap();
+    let _ = b.step(Input::Hello { port: IN, hello: of_a, resumed: false }).unwrap();
+    let _ = a.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap(), resumed: false }).unwrap();
     assert_eq!((a.last_halt(), b.last_halt()), (HaltId(1), HaltId(1)));
     let _ = halt(&mut b);
     assert_eq!(hand_marker(&b, &mut a).then, Then::Halt);
@@ -285,8 +285,8 @@ fn what_was_on_its_way_when_a_link_went_down_is_received_when_it_is_up_again() {
     let on_its_way = send(&mut a);
     let (of_a, of_b) = (a.hello(OUT).unwrap(), b.hello(IN).unwrap());
     let _ = (a.step(Input::LinkDown { port: OUT }).unwrap(), b.step(Input::LinkDown { port: IN }).unwrap());
-    let _ = a.step(Input::Hello { port: OUT, hello: of_b }).unwrap();
-    let _ = b.step(Input::Hello { port: IN, hello: of_a }).unwrap();
+    let _ = a.step(Input::Hello { port: OUT, hello: of_b, resumed: true }).unwrap();
+    let _ = b.step(Input::Hello { port: IN, hello: of_a, resumed: true }).unwrap();
     let _ = deliver(on_its_way, &mut b);
     let after = send(&mut a);
     let _ = deliver(after, &mut b);
@@ -361,6 +361,17 @@ fn a_peer_that_missed_a_predicate_marker_is_told_when_its_link_comes_back() {
     let _ = a.step(Input::LinkDown { port: OUT }).unwrap();
     let announced = a.step(Input::Event(Event::local(1))).unwrap();
     assert_eq!(announced.announce_to, PortSet::EMPTY.with(IN));
-    let effects = a.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap() }).unwrap();
+    let effects = a.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap(), resumed: true }).unwrap();
     assert_eq!((effects.announce, effects.announce_to), (SlotSet::EMPTY.with(slot), PortSet::EMPTY.with(OUT)));
+}
+
+#[test]
+fn a_link_that_comes_back_after_a_count_ran_into_the_next_epoch_counts_its_messages_on() {
+    let [mut a, mut b] = pair();
+    let message = send(&mut a);
+    let _ = deliver(message, &mut b);
+    let of_a = Hello { number: a.number().next_epoch(), ..a.hello(OUT).unwrap() };
+    let _ = b.step(Input::LinkDown { port: IN }).unwrap();
+    let _ = b.step(Input::Hello { port: IN, hello: of_a, resumed: true }).unwrap();
+    assert_eq!((a.count(OUT), b.count(IN)), (Some(1), Some(1)));
 }

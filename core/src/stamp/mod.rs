@@ -84,14 +84,12 @@ pub(crate) struct Said<const N: usize> {
     pub(crate) changed: u32,
     /// Who is at the other end.
     pub(crate) peer: NodeId,
-    /// The epoch in which the peer was when the link came up.
-    pub(crate) peer_epoch: u8,
     synced: bool,
 }
 
 impl<const N: usize> Said<N> {
     pub(crate) const fn new(peer: NodeId) -> Self {
-        Self { entries: [0; N], changed: 0, peer, peer_epoch: 0, synced: false }
+        Self { entries: [0; N], changed: 0, peer, synced: false }
     }
 
     /// Forgets what was said: the next stamp is a full one.

@@ -138,11 +138,21 @@ impl MachineBuilder {
         }
     }
 
+    fn starts_paused(&self) -> bool {
+        self.paused || self.elf.is_none()
+    }
+
     fn start_attached(self) -> Result<Machine, MachineError> {
         let io = |what: &str| MachineError::io(what.to_owned());
         let (kind, gdb) = (self.kind, self.gdb);
+        // Without a debugger a machine is let go only when everything is connected: firmware that ends it at once must not
+        // look like a QEMU that did not start.
+        let let_go = !gdb && !self.starts_paused();
         let mut fds = InheritedFds::default();
         let mut line = Line::default();
+        if let_go {
+            line.arg("-S", "");
+        }
         let mut socket = |line: &mut Line, id: &str| -> Result<UnixStream, MachineError> {
             let (ours, theirs) = UnixStream::pair().map_err(io("making a socket pair"))?;
             line.arg("-chardev", format!("socket,id={id},fd={}", fds.add(theirs.into())));
@@ -176,7 +186,17 @@ impl MachineBuilder {
             process::spawn(command).map_err(|source| MachineError::HelperMissing { program: "setpriv", source })?;
         let mut machine =
             Machine::new(kind, Process::of_child(child).map_err(io("watching QEMU"))?, console, ram, None);
-        match Qmp::open(qmp, START_LIMIT) {
+        let opened = Qmp::open(qmp, START_LIMIT).and_then(|mut qmp| {
+            if !let_go {
+                return Ok(qmp);
+            }
+            match qmp.execute("cont", serde_json::json!({})) {
+                Err(refused @ MachineError::Refused { .. }) => Err(refused),
+                // The firmware may have ended the machine before QEMU could answer.
+                _ => Ok(qmp),
+            }
+        });
+        match opened {
             Ok(qmp) => machine.ports = DebugPorts::here(gdb, qmp),
             Err(error) => return Err(machine.why_it_died(error)),
         }
@@ -271,7 +291,7 @@ impl MachineBuilder {
         for core in 1..self.kind.cores() {
             line.arg("-device", format!("loader,cpu-num={core},addr=0x10000000"));
         }
-        if self.paused || self.elf.is_none() {
+        if self.starts_paused() {
             line.arg("-S", "");
         }
         for (number, serial) in self.serial.into_iter().enumerate() {

@@ -59,9 +59,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         let Some((out, into)) = ports_of(local, link) else { return };
         let ring = self.ring();
         match heard {
-            Heard::Up(hello) => {
+            Heard::Up { hello, resumed } => {
                 for port in [out, into] {
-                    local.step::<P, LOG>(ring, Input::Hello { port, hello });
+                    local.step::<P, LOG>(ring, Input::Hello { port, hello, resumed });
                 }
                 // Message counts may start anew, so the log says where they stand.
                 local.resynchronise::<P>();

@@ -55,7 +55,7 @@ fn age(shape: Shape, nodes: &mut [Core; NODES]) {
                 last_halt: HaltId(u16::MAX - 1),
                 halted: false,
             };
-            tell(node, Input::Hello { port, hello });
+            tell(node, Input::Hello { port, hello, resumed: false });
         }
     }
     talk(shape, nodes);

@@ -18,6 +18,7 @@ impl World {
             wire.data.clear();
             wire.lanes = [Lane::default(), Lane::default()];
             wire.session = Session::Unnoticed(1 - end);
+            wire.met = [false; 2];
         }
         Ok(())
     }
@@ -39,18 +40,21 @@ impl World {
         hello: Hello,
         started: bool,
     ) -> Result<(), Broken> {
-        let Some((wire, _)) = self.config.shape.wire(node, port) else { return Ok(()) };
+        let Some((wire, end)) = self.config.shape.wire(node, port) else { return Ok(()) };
+        let resumed = std::mem::replace(&mut system.wire(wire).met[end], true);
         let truth = &mut system.place(node).truth;
         truth.heard = truth.heard.max(self.ordinal(hello.last_halt));
         // A session counts its messages from the beginning, on both sides.
         let mut recorded = truth.recorded.unwrap_or(Recorded { history: [0; NODES], sent: 0, received: 0 });
-        if port == OUT {
+        if resumed {
+            // It goes on as it was.
+        } else if port == OUT {
             (truth.sent, recorded.sent) = (0, 0);
         } else {
             (truth.received, recorded.received) = (0, 0);
         }
         truth.recorded = truth.recorded.map(|_| recorded);
-        let effects = self.step(system, node, Input::Hello { port, hello })?;
+        let effects = self.step(system, node, Input::Hello { port, hello, resumed })?;
         if self.config.reset == Some(node) {
             // The answer goes first: it opens the session for what follows.
             self.say_hello(system, node, port);

@@ -162,6 +162,8 @@ pub struct Wire {
     pub lanes: [Lane; 2],
     /// Whether it works.
     pub session: Session,
+    /// Which ends have heard from the other since one of them was reset.
+    pub met: [bool; 2],
     /// The serial line, where there is one; messages and control then travel as its frames.
     pub serial: Option<Box<Serial>>,
 }

@@ -95,7 +95,7 @@ impl World {
             wires: std::array::from_fn(|wire| {
                 let serial = config.serial.filter(|(serial, _)| *serial == wire).map(|_| Box::new(Serial::up()));
                 let lanes = [Lane::default(), Lane::default()];
-                Rc::new(Wire { data: Vec::new(), lanes, session: Session::Up, serial })
+                Rc::new(Wire { data: Vec::new(), lanes, session: Session::Up, met: [true; 2], serial })
             }),
             plan: Rc::new(plan),
         };

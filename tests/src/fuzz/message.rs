@@ -119,9 +119,9 @@ pub fn hello(data: &[u8]) {
             let _ = node.step(Input::start()).unwrap();
         }
         let before = node.clone();
-        assert!(node.step(Input::Hello { port: PortId(1), hello }).is_err());
+        assert!(node.step(Input::Hello { port: PortId(1), hello, resumed: false }).is_err());
         assert_eq!(node, before, "a port that is not connected heard nothing");
-        let _ = node.step(Input::Hello { port: PORT, hello }).unwrap();
+        let _ = node.step(Input::Hello { port: PORT, hello, resumed: false }).unwrap();
         assert!(!node.last_halt().is_newer_than(hello.last_halt) || node.last_halt() == HaltId(0));
         assert!(
             !hello.of_you.is_newer_than(node.number()) || far(hello.of_you),

@@ -60,7 +60,8 @@ fn told_anything(node: &mut Tested, before: &Tested, bytes: &mut Bytes<'_>, log:
         }
         11 => {
             let (number, of_you) = (EventNumber(bytes.word()), EventNumber(bytes.word()));
-            Input::Hello { port, hello: Hello { number, of_you, last_halt: id, halted: bytes.flag() } }
+            let hello = Hello { number, of_you, last_halt: id, halted: bytes.flag() };
+            Input::Hello { port, hello, resumed: bytes.flag() }
         }
         12 => Input::LinkDown { port },
         _ => Input::Command(any_command(bytes)),

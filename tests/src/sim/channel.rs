@@ -2,7 +2,7 @@
 use super::Wire;
 use std::collections::VecDeque;
 use stillpoint_core::predicate::Reached;
-use stillpoint_core::{Channel as Name, HaltId, HaltMarker, Hello};
+use stillpoint_core::{Channel as Name, HaltId, HaltMarker, Hello, PortId};
 
 /// Which control lane of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,6 @@ pub struct Message {
     pub bytes: Vec<u8>,
     /// How much of it is stamp.
     pub stamp: usize,
-    /// The life of the sender.
-    pub life: u32,
     /// Which event of the sender it is.
     pub event: u32,
     /// Its place in the channel, counted by the sender in the present pair of lives.
@@ -55,13 +53,8 @@ pub enum Control<const N: usize> {
     Release(HaltId),
     /// A stage of a linked predicate was reached.
     Predicate(Reached),
-    /// The other end introduces itself; `life` is missing if it has not started yet.
-    Hello {
-        /// What it says.
-        hello: Hello,
-        /// Which of its lives this is.
-        life: Option<u32>,
-    },
+    /// The other end introduces itself.
+    Hello(Hello),
 }
 
 /// A directed edge of the system, as its two drivers share it.
@@ -77,6 +70,8 @@ pub struct Channel<const N: usize> {
     pub slot: Option<HaltMarker<N>>,
     /// The markers that arrived on the forward lane: halt, position.
     pub arrived: Vec<(HaltId, u32)>,
+    /// Grows with every reset of an end.
+    pub session: u32,
     /// Whether the link is up.
     pub up: bool,
     /// Messages that resets took with them.
@@ -90,7 +85,7 @@ impl<const N: usize> Channel<N> {
     #[must_use]
     pub fn new(name: Name) -> Self {
         let (messages, control) = (VecDeque::new(), [VecDeque::new(), VecDeque::new()]);
-        Self { name, messages, control, slot: None, arrived: Vec::new(), up: true, lost: 0, wire: None }
+        Self { name, messages, control, slot: None, arrived: Vec::new(), session: 0, up: true, lost: 0, wire: None }
     }
 
     /// A message leaves.
@@ -136,7 +131,14 @@ impl<const N: usize> Channel<N> {
         self.control.iter_mut().for_each(VecDeque::clear);
         self.arrived.clear();
         self.slot = None;
+        self.session += 1;
         self.up = true;
+    }
+
+    /// Whether the end that is at `port` of a member with these sessions has heard from the other since the last reset.
+    #[must_use]
+    pub fn knows_session(&self, sessions: &[Option<u32>], port: PortId) -> bool {
+        sessions[usize::from(port.0)] == Some(self.session)
     }
 
     /// Notes a marker that arrived on the forward lane.

@@ -122,9 +122,9 @@ impl<const N: usize, const S: usize> System<N, S> {
                 let name = channel.name;
                 let (from, to) = (&self.members[usize::from(name.from.0)], &self.members[usize::from(name.to.0)]);
                 let sent = from.node.count(name.out).unwrap_or(0);
-                // An end that has not heard of the other's new life counts in a pair of lives that is over.
-                let sender_knows = from.greeted[usize::from(name.out.0)] == to.life;
-                let receiver_knows = to.greeted[usize::from(name.into.0)] == from.life;
+                // An end that has not heard from the other since a reset counts in a session that is over.
+                let sender_knows = channel.knows_session(&from.sessions, name.out);
+                let receiver_knows = channel.knows_session(&to.sessions, name.into);
                 let received = if receiver_knows { to.node.count(name.into).unwrap_or(0) } else { 0 };
                 let lost_by_reset = if sender_knows { 0 } else { sent };
                 ChannelReport { channel: name, sent, received, lost_by_reset, in_flight, markers }
@@ -157,7 +157,7 @@ impl<const N: usize, const S: usize> System<N, S> {
             while self.receive(edge)? || self.tick_wires()? {}
             let name = self.channels[edge].name;
             let (from, to) = (&self.members[usize::from(name.from.0)], &self.members[usize::from(name.to.0)]);
-            let knows = from.greeted[usize::from(name.out.0)] == to.life;
+            let knows = self.channels[edge].knows_session(&from.sessions, name.out);
             if knows && from.node.count(name.out) != to.node.count(name.into)
                 || !self.channels[edge].messages.is_empty()
             {

@@ -169,9 +169,9 @@ impl<const N: usize, const S: usize> System<N, S> {
                 self.hear_stage(node, reached.stage());
                 self.apply(node, &effects, None, Cause::Own)?;
             }
-            Control::Hello { hello, life } => {
+            Control::Hello(hello) => {
                 self.hand_slot_of(edge, lane)?;
-                self.greet(node, port, hello, life)?;
+                self.greet(node, port, hello)?;
             }
         }
         Ok(true)
@@ -193,9 +193,8 @@ impl<const N: usize, const S: usize> System<N, S> {
         if lane == Lane::Forward {
             self.channels[edge].note_marker(&marker, again);
         }
-        // A sender that was reset and has not started has nothing ahead of its marker, whatever its peer counted before.
-        let sender = usize::from(self.channels[edge].name.from.0);
-        let ahead = self.members[node].greeted[usize::from(port.0)] == self.members[sender].life
+        // A sender that was reset has nothing ahead of its marker that its peer counted before.
+        let ahead = self.channels[edge].knows_session(&self.members[node].sessions, port)
             && self.members[node].node.count(port) != Some(marker.position);
         if lane == Lane::Forward && ahead && self.waits_for_application(node) {
             tell!(self, "{node}: marker #{} waits behind message {}", marker.id.0, marker.position);

@@ -25,6 +25,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         member.app = Default::default();
         member.log.writer = LogWriter::new();
         member.life += 1;
+        member.sessions.fill(None);
         member.awaits = PortSet::first(ends.len());
         for (edge, _) in ends {
             Lane::BOTH.into_iter().for_each(|lane| self.say_hello(edge, lane));
@@ -49,35 +50,28 @@ impl<const N: usize, const S: usize> System<N, S> {
         let name = self.channels[edge].name;
         let (node, port) = if lane == Lane::Forward { (name.from, name.out) } else { (name.to, name.into) };
         let member = &self.members[usize::from(node.0)];
-        let life = member.has_started().then_some(member.life);
         if let Some(hello) = member.node.hello(port) {
-            self.channels[edge].put_control(lane, Control::Hello { hello, life });
+            self.channels[edge].put_control(lane, Control::Hello(hello));
         }
     }
 
     /// A peer introduces itself.
-    pub(super) fn greet(
-        &mut self,
-        node: usize,
-        port: PortId,
-        mut hello: Hello,
-        life: Option<u32>,
-    ) -> Result<(), Violation> {
+    pub(super) fn greet(&mut self, node: usize, port: PortId, mut hello: Hello) -> Result<(), Violation> {
         if self.setup.sabotage == Some(Sabotage::ForgetEpoch) {
             hello.of_you = EventNumber(0);
         }
         let (running, now) = (self.members[node].runs(), self.now.into());
         let before = self.members[node].node.number();
-        let effects = self.step(node, Input::Hello { port, hello })?;
+        let edge = self.members[node].ends[usize::from(port.0)].0;
+        let session = Some(self.channels[edge].session);
+        let resumed = std::mem::replace(&mut self.members[node].sessions[usize::from(port.0)], session) == session;
+        let effects = self.step(node, Input::Hello { port, hello, resumed })?;
         tell!(
             self,
             "{node}: hello on {}",
             self.channels[self.members[node].ends[usize::from(port.0)].0].label(Lane::Forward)
         );
         let member = &mut self.members[node];
-        if let Some(life) = life {
-            member.greeted[usize::from(port.0)] = life;
-        }
         member.awaits = member.awaits.without(port);
         // Message counts may start anew, so the log says where they stand.
         member.log.writer.resynchronise(now);

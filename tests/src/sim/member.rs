@@ -81,8 +81,8 @@ pub struct Member<const N: usize, const S: usize> {
     pub ends: Vec<(usize, Lane)>,
     /// Which life this is; 0 is the first.
     pub life: u32,
-    /// Per port: the life of the peer that introduced itself.
-    pub greeted: Vec<u32>,
+    /// For each port, the session in which it is; none if it was reset and has not heard from its peer.
+    pub sessions: Vec<Option<u32>>,
     /// Ports on which a node that starts anew has not heard a hello.
     pub awaits: PortSet,
     /// What memory that survives a reset knows: the last event, the last halt.
@@ -104,11 +104,11 @@ impl<const N: usize, const S: usize> Member<N, S> {
                 ends.push((edge, Lane::Reverse));
             }
         }
-        let greeted = vec![0; ends.len()];
+        let sessions = vec![Some(0); ends.len()];
         let node = Self::fresh_node(setup, me, &ends);
         let (awaits, retained) = (PortSet::EMPTY, Default::default());
         let (app, log) = (App::default(), Log::new());
-        Self { node, app, log, ends, life: 0, greeted, awaits, retained, recorded: 0 }
+        Self { node, app, log, ends, life: 0, sessions, awaits, retained, recorded: 0 }
     }
 
     /// A node that knows nothing.

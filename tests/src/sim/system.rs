@@ -141,17 +141,17 @@ impl<const N: usize, const S: usize> System<N, S> {
             return Ok(false);
         };
         bytes.truncate(effects.stamp.into());
-        let (stamp, life) = (bytes.len(), self.members[from].life);
+        let stamp = bytes.len();
         bytes.extend(&payload);
         let number = self.members[from].node.count(name.out).unwrap_or(0);
         let event = self.members[from].node.number().0;
         // To a peer that was reset and has not been heard of since, a message is lost.
-        let arrives = self.members[from].greeted[usize::from(name.out.0)] == self.members[to].life;
+        let arrives = self.channels[edge].knows_session(&self.members[from].sessions, name.out);
         self.members[from].app.live(&payload);
         self.reference.send(edge, Event::send(name.out), &payload, arrives);
         tell!(self, "{from}: send {} -> {to}{}", show(&payload), if arrives { "" } else { ", into the void" });
         self.channels[edge].lost += u32::from(!arrives);
-        let message = arrives.then_some((edge, Message { bytes, stamp, life, event, number }));
+        let message = arrives.then_some((edge, Message { bytes, stamp, event, number }));
         self.apply(from, &effects, message, Cause::Own)?;
         Ok(true)
     }
@@ -172,7 +172,7 @@ impl<const N: usize, const S: usize> System<N, S> {
     /// The receiver of a channel takes what is next in it: a message, or, in queue order, the marker behind the last.
     pub fn receive(&mut self, edge: usize) -> Result<bool, Violation> {
         let name = self.channels[edge].name;
-        let (from, to, into) = (usize::from(name.from.0), usize::from(name.to.0), usize::from(name.into.0));
+        let (from, to) = (usize::from(name.from.0), usize::from(name.to.0));
         let count = self.members[to].node.count(name.into);
         if let Some(marker) = self.channels[edge].slot.filter(|marker| count == Some(marker.position)) {
             self.channels[edge].slot = None;
@@ -182,7 +182,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         let channel = &mut self.channels[edge];
         let second = usize::from(self.setup.sabotage == Some(Sabotage::OvertakeMessage) && channel.messages.len() > 1);
         let Some(message) = channel.messages.get(second).cloned() else { return Ok(false) };
-        if !channel.has_message() || message.life != self.members[to].greeted[into] {
+        if !channel.has_message() || !channel.knows_session(&self.members[to].sessions, name.into) {
             return Ok(false);
         }
         let stamp = self.sabotage_stamp(&message);

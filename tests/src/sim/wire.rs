@@ -145,8 +145,6 @@ fn encode<const N: usize>(control: &Control<N>) -> Vec<u8> {
         Control::Arrived(id) => [&id.0.to_le_bytes()[..], b"a"].concat(),
         Control::Release(id) => [&id.0.to_le_bytes()[..], b"r"].concat(),
         Control::Predicate(reached) => [&reached.to_bytes()[..], b"p"].concat(),
-        Control::Hello { hello, life } => {
-            [&hello.to_bytes()[..], &life.unwrap_or(u32::MAX).to_le_bytes(), b"h"].concat()
-        }
+        Control::Hello(hello) => [&hello.to_bytes()[..], b"h"].concat(),
     }
 }

@@ -8,6 +8,19 @@ use crate::{Channel, Cut, EventNumber, HaltId, HaltOrder, InFlight, NodeId, Port
 use core::fmt;
 
 /// What a node says of itself after a halt.
+///
+/// # Example: a parked node
+/// ```
+/// use stillpoint_core::*;
+/// let report = NodeReport::<1> {
+///     node: NodeId(0),
+///     parked: Some(HaltId(1)),
+///     clock: VectorClock::new(),
+///     order: HaltOrder::new().then(NodeId(0)),
+///     undelivered: PortSet::EMPTY,
+/// };
+/// assert_eq!(Certificate::check(&[report], &[]).map(|certificate| certificate.halt), Ok(HaltId(1)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeReport<const N: usize> {
     /// Who.
@@ -23,6 +36,14 @@ pub struct NodeReport<const N: usize> {
 }
 
 /// What the two ends of a channel say of it after a halt.
+///
+/// # Example: an empty channel, closed by its marker
+/// ```
+/// use stillpoint_core::*;
+/// let channel = Channel { from: NodeId(0), out: PortId(0), to: NodeId(1), into: PortId(0) };
+/// let report = ChannelReport { channel, sent: 4, received: 4, lost_by_reset: 0, in_flight: &[], markers: &[4] };
+/// assert_eq!(report.sent - report.received, report.in_flight.len() as u32);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelReport<'a> {
     /// Which channel.
@@ -40,6 +61,12 @@ pub struct ChannelReport<'a> {
 }
 
 /// A halted state that proved itself.
+///
+/// # Example: nobody reported
+/// ```
+/// use stillpoint_core::{Certificate, NodeId, Violation};
+/// assert_eq!(Certificate::<2>::check(&[], &[]), Err(Violation::Missing(NodeId(0))));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Certificate<const N: usize> {
     /// Which halt.
@@ -55,6 +82,12 @@ pub struct Certificate<const N: usize> {
 }
 
 /// Why a halted state is not one consistent moment.
+///
+/// # Example: it is a sentence
+/// ```
+/// use stillpoint_core::{NodeId, Violation};
+/// assert_eq!(Violation::NotHalted(NodeId(3)).to_string(), "node 3 is not parked");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Violation {

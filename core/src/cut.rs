@@ -56,6 +56,13 @@ impl<const N: usize> Cut<N> {
 }
 
 /// A directed FIFO edge between two nodes, named by its two ends.
+///
+/// # Example: how it is shown
+/// ```
+/// use stillpoint_core::{Channel, NodeId, PortId};
+/// let channel = Channel { from: NodeId(0), out: PortId(2), to: NodeId(1), into: PortId(3) };
+/// assert_eq!(channel.to_string(), "channel 0.2 -> 1.3");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -77,6 +84,12 @@ impl fmt::Display for Channel {
 }
 
 /// A message that was sent and not yet received.
+///
+/// # Example: the message after the third
+/// ```
+/// use stillpoint_core::InFlight;
+/// assert_eq!(InFlight { number: 4 }.number, 4);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -3,6 +3,13 @@
 /// The kind of an [`Event`].
 ///
 /// The numbers are part of the log's wire form; see `docs/WIRE.md`.
+///
+/// # Example: a number is a kind, or none
+/// ```
+/// use stillpoint_core::EventKind;
+/// assert_eq!(EventKind::from_number(1), Some(EventKind::Send));
+/// assert_eq!(EventKind::from_number(200), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

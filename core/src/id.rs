@@ -7,12 +7,24 @@ pub const MAX_NODES: usize = 32;
 pub const MAX_PORTS: usize = 32;
 
 /// One sequential participant with its own clock: normally one core of one board.
+///
+/// # Example: the first node
+/// ```
+/// use stillpoint_core::NodeId;
+/// assert!(NodeId(0) < NodeId(1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NodeId(pub u8);
 
 /// A node's end of a channel.
+///
+/// # Example: the third port
+/// ```
+/// use stillpoint_core::{PortId, PortSet};
+/// assert!(PortSet::first(3).contains(PortId(2)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -69,6 +69,14 @@ pub struct ControlBlock<const N: usize, const P: usize> {
 }
 
 /// Where a ring lies.
+///
+/// # Example: no ring yet
+/// ```
+/// use core::sync::atomic::Ordering;
+/// use stillpoint_core::{NodeId, StampKind, control::ControlBlock};
+/// let block = ControlBlock::<2, 2>::new(NodeId(0), StampKind::Event);
+/// assert_eq!(block.log.address.load(Ordering::Relaxed), 0);
+/// ```
 #[repr(C)]
 #[derive(Debug)]
 pub struct Location {
@@ -79,6 +87,15 @@ pub struct Location {
 }
 
 /// One watch of a node.
+///
+/// # Example: a watch in use has a name
+/// ```
+/// use core::sync::atomic::Ordering;
+/// use stillpoint_core::{NodeId, StampKind, control::ControlBlock};
+/// let block = ControlBlock::<2, 2>::new(NodeId(0), StampKind::Event);
+/// let used = block.watches.iter().filter(|watch| watch.name.load(Ordering::Relaxed) != 0);
+/// assert_eq!(used.count(), 0);
+/// ```
 #[repr(C)]
 #[derive(Debug)]
 pub struct WatchBlock {
@@ -89,6 +106,12 @@ pub struct WatchBlock {
 }
 
 /// One port of a node.
+///
+/// # Example: outgoing, to node 3
+/// ```
+/// use stillpoint_core::{Direction, NodeId, control::PortBlock};
+/// assert_eq!(PortBlock::shape_of(Direction::Out, NodeId(3)), 0x0303);
+/// ```
 #[repr(C)]
 #[derive(Debug)]
 pub struct PortBlock {
@@ -109,6 +132,14 @@ pub struct PortBlock {
 }
 
 /// Why a node crashed.
+///
+/// # Example: a node that did not crash
+/// ```
+/// use core::sync::atomic::Ordering;
+/// use stillpoint_core::{NodeId, StampKind, control::ControlBlock};
+/// let block = ControlBlock::<2, 2>::new(NodeId(0), StampKind::Event);
+/// assert_eq!(block.fault.cause.load(Ordering::Relaxed), 0);
+/// ```
 #[repr(C)]
 #[derive(Debug)]
 pub struct FaultBlock {
@@ -121,6 +152,15 @@ pub struct FaultBlock {
 }
 
 /// What the host wants; it writes `sequence` last.
+///
+/// # Example: no command waits while its number is the answer's
+/// ```
+/// use core::sync::atomic::Ordering;
+/// use stillpoint_core::{NodeId, StampKind, control::ControlBlock};
+/// let block = ControlBlock::<2, 2>::new(NodeId(0), StampKind::Event);
+/// let number = |word: &core::sync::atomic::AtomicU32| word.load(Ordering::Relaxed);
+/// assert_eq!(number(&block.command.sequence), number(&block.answer.sequence));
+/// ```
 #[repr(C)]
 #[derive(Debug)]
 pub struct CommandBlock {
@@ -133,6 +173,16 @@ pub struct CommandBlock {
 }
 
 /// What came of a command; the node writes `sequence` last.
+///
+/// # Example: an error is a number other than 0
+/// ```
+/// use core::sync::atomic::Ordering;
+/// use stillpoint_core::control::{CommandError, ControlBlock};
+/// use stillpoint_core::{NodeId, StampKind};
+/// let block = ControlBlock::<2, 2>::new(NodeId(0), StampKind::Event);
+/// block.answer.error.store(CommandError::Checksum as u32, Ordering::Relaxed);
+/// assert_ne!(block.answer.error.load(Ordering::Relaxed), 0);
+/// ```
 #[repr(C)]
 #[derive(Debug)]
 pub struct AnswerBlock {
@@ -145,6 +195,13 @@ pub struct AnswerBlock {
 }
 
 /// Where a node stands, as one word.
+///
+/// # Example: a word that no state has
+/// ```
+/// use stillpoint_core::control::StateCode;
+/// assert_eq!(StateCode::from_word(4), Some(StateCode::Parked));
+/// assert_eq!(StateCode::from_word(99), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum StateCode {
@@ -288,6 +345,15 @@ impl PortBlock {
 }
 
 /// Where everything lies in a control block, computed from its header.
+///
+/// # Example: where the clock lies
+/// ```
+/// use stillpoint_core::control::{ControlBlock, ControlLayout};
+/// use stillpoint_core::{NodeId, StampKind};
+/// let header = ControlBlock::<4, 6>::new(NodeId(0), StampKind::Vector).header();
+/// let layout = ControlLayout::read(header).unwrap();
+/// assert_eq!(layout.clock(), core::mem::offset_of!(ControlBlock<4, 6>, clock));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlLayout {
     /// Nodes of the system.
@@ -303,6 +369,14 @@ pub struct ControlLayout {
 }
 
 /// Why a header is not one of a control block of this version.
+///
+/// # Example: it says what to do
+/// ```
+/// use stillpoint_core::control::{ControlLayout, HeaderError};
+/// let error = ControlLayout::read([0; 4]).unwrap_err();
+/// assert_eq!(error, HeaderError::NotAControlBlock(0));
+/// assert!(error.to_string().contains("not instrumented"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum HeaderError {

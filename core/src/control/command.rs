@@ -22,6 +22,13 @@ pub struct CommandWords {
 }
 
 /// Why words are not a command; they are not executed.
+///
+/// # Example: zeroed memory is no command
+/// ```
+/// use stillpoint_core::control::{CommandError, CommandWords};
+/// let zeroed = CommandWords::from_block([0; CommandWords::LEN], 0, 0);
+/// assert_eq!(zeroed.decode(), Err(CommandError::Checksum));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u32)]

@@ -85,6 +85,12 @@ pub struct HaltMarker<const N: usize> {
 }
 
 /// Why bytes are not a halt marker.
+///
+/// # Example: bytes that end too early
+/// ```
+/// use stillpoint_core::{HaltMarker, MarkerError};
+/// assert_eq!(HaltMarker::<4>::read(&[1, 0]), Err(MarkerError::Truncated));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum MarkerError {

@@ -13,6 +13,15 @@ pub use marker::{HaltMarker, HaltOrder, MarkerError};
 use crate::{HaltId, NodeId, PortId, PortSet};
 
 /// What a halted node does when the halt is over.
+///
+/// # Example: a running node runs on
+/// ```
+/// use stillpoint_core::*;
+/// let mut node = Node::<1>::new(NodeId(0), StampKind::Event).unwrap();
+/// let _ = node.step(Input::start()).unwrap();
+/// let _ = node.step(Input::Command(Command::Halt)).unwrap();
+/// assert!(matches!(node.phase(), Phase::Parked { then: ResumeTo::Running, .. }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ResumeTo {

@@ -12,6 +12,13 @@ use super::{
 };
 
 /// Which of the two ways through a link an item takes.
+///
+/// # Example: each lane has a length of its own
+/// ```
+/// use stillpoint_core::link::{CONTROL_BYTES, Lane, Link};
+/// assert_eq!(Link::<4, 96>::limit(Lane::Data), 96);
+/// assert_eq!(Link::<4, 96>::limit(Lane::Control), CONTROL_BYTES);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Lane {
@@ -22,6 +29,13 @@ pub enum Lane {
 }
 
 /// Why an item was not taken over for sending; nothing has changed.
+///
+/// # Example: too long for the lane
+/// ```
+/// use stillpoint_core::link::{Config, Lane, Link, SendError};
+/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
+/// assert_eq!(link.send(Lane::Data, &[0; 65]), Err(SendError::TooLong { limit: 64 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum SendError {
@@ -51,6 +65,13 @@ impl core::fmt::Display for SendError {
 impl core::error::Error for SendError {}
 
 /// An item that was accepted and not yet taken.
+///
+/// # Example: nothing has arrived
+/// ```
+/// use stillpoint_core::link::{Config, Lane, Link};
+/// let link = Link::<4, 64>::new(Config::BAUD_115200, 1);
+/// assert!(link.front(Lane::Data).is_none());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received<'a> {
     /// What the peer sent.

@@ -1,6 +1,12 @@
 //! What a link tells its driver.
 
 /// Where a link stands.
+///
+/// # Example: a new end greets
+/// ```
+/// use stillpoint_core::link::{Config, Link, LinkPhase};
+/// assert_eq!(Link::<4, 64>::new(Config::BAUD_115200, 1).phase(), LinkPhase::Greeting);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum LinkPhase {
@@ -13,6 +19,13 @@ pub enum LinkPhase {
 }
 
 /// What the driver must be told.
+///
+/// # Example: noise is no event
+/// ```
+/// use stillpoint_core::link::{Config, Link};
+/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
+/// assert!([0x55, 0, 0xFF, 0].into_iter().all(|byte| link.on_byte(byte, 0).is_none()));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum LinkEvent {

@@ -21,6 +21,12 @@ pub const fn wire_bytes(payload: usize) -> usize {
 }
 
 /// What a frame is for; the numbers are those on the wire.
+///
+/// # Example: four kinds, two bits
+/// ```
+/// use stillpoint_core::link::Kind;
+/// assert_eq!([Kind::Hello as u8, Kind::Data as u8, Kind::Control as u8], [0, 1, 2]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
@@ -36,6 +42,13 @@ pub enum Kind {
 }
 
 /// The bits of the first byte above the kind.
+///
+/// # Example: flags add up
+/// ```
+/// use stillpoint_core::link::Flags;
+/// let flags = Flags::NONE.with(Flags::ASK, true);
+/// assert!(flags.contains(Flags::ASK) && !Flags::NONE.contains(Flags::ASK));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Flags(pub u8);
@@ -107,6 +120,13 @@ pub struct Header {
 }
 
 /// The buffer cannot hold the frame; give at least `need` bytes.
+///
+/// # Example: no room for a hello
+/// ```
+/// use stillpoint_core::link::{Config, Link};
+/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
+/// assert!(link.poll_transmit(0, &mut [0; 2]).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TooShort {
@@ -174,6 +194,14 @@ impl Header {
 }
 
 /// Why bytes between two zeros are not a frame.
+///
+/// # Example: a frame that is too short to be one
+/// ```
+/// use stillpoint_core::link::FrameDecoder;
+/// let mut decoder = FrameDecoder::<64>::new();
+/// let results = [2, 7, 0].into_iter().filter_map(|byte| decoder.push(byte).map(|frame| frame.is_err()));
+/// assert_eq!(results.last(), Some(true));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FrameError {

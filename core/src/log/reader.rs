@@ -5,6 +5,13 @@ use crate::{Event, EventKind, EventNumber, MAX_NODES, MAX_PORTS};
 use core::fmt;
 
 /// An event as it was written to the log.
+///
+/// # Example: a tracepoint, as it is read
+/// ```
+/// use stillpoint_core::{Event, EventNumber, log::Record};
+/// let record = Record { event: Event::local(7), number: EventNumber(3), time: 120, message: None };
+/// assert_eq!(record.number.count(), 3);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// What happened.
@@ -18,6 +25,12 @@ pub struct Record {
 }
 
 /// What a log consists of.
+///
+/// # Example: a gap is an item of its own
+/// ```
+/// use stillpoint_core::log::{LogItem, LogReader};
+/// assert_eq!(LogReader::new().next(&[0x22, 5]), Ok(Some((LogItem::Gap(5), 2))));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogItem<'a> {
     /// An event.
@@ -31,6 +44,22 @@ pub enum LogItem<'a> {
 }
 
 /// What happened before the next record and was not recorded (Hyder, table 3-1).
+///
+/// # Example: two events skipped, node 1 grew by three
+/// ```
+/// use stillpoint_core::log::{LogItem, LogReader};
+/// let bytes = [0x21, 1, 2, 0, 1, 0, 0, 1, 0, 0x81, 0, 0x20, 2, 0b10, 3, 0];
+/// let mut reader = LogReader::new();
+/// let mut rest = &bytes[..];
+/// while let Ok(Some((item, length))) = reader.next(rest) {
+///     if let LogItem::Causes(causes) = item {
+///         assert_eq!((causes.skipped, causes.differences().next()), (2, Some(3)));
+///         return;
+///     }
+///     rest = &rest[length..];
+/// }
+/// panic!("no causes");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Causes<'a> {
     /// Events of the node that were not recorded.
@@ -49,6 +78,15 @@ impl Causes<'_> {
 }
 
 /// A record of where a node stands, from which a reader goes on after a gap, a reset or an attach.
+///
+/// # Example: where a node of two stands
+/// ```
+/// use stillpoint_core::log::{LogItem, LogReader};
+/// let mut reader = LogReader::new();
+/// let Ok(Some((LogItem::Sync(sync), _))) = reader.next(&[0x21, 2, 2, 1, 5, 9, 0, 5, 3, 8]) else { panic!() };
+/// assert!(sync.clock().eq([5, 3]) && sync.counts().eq([8]));
+/// assert_eq!((sync.number.0, sync.time), (5, 9));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncRecord<'a> {
     /// The recording mode's number.
@@ -78,6 +116,12 @@ fn numbers(mut bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
 }
 
 /// Why bytes are not a log; the reader is unchanged.
+///
+/// # Example: no record begins so
+/// ```
+/// use stillpoint_core::log::{LogError, LogReader};
+/// assert_eq!(LogReader::new().next(&[0x3F]), Err(LogError::UnknownKind(0x3F)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum LogError {

@@ -2,6 +2,12 @@
 use crate::{Event, EventKind, KindSet};
 
 /// How much is recorded.
+///
+/// # Example: each recording has one
+/// ```
+/// use stillpoint_core::log::{Recording, RecordingMode};
+/// assert_eq!(Recording::FULL.mode(), RecordingMode::Full);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -4,6 +4,14 @@ use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, RECEIVE, Recording, SEND, SYNC, co
 use crate::{Event, EventKind, EventNumber, NodeId};
 
 /// Where a node stands after the event that is being recorded.
+///
+/// # Example: what a node gives its log
+/// ```
+/// use stillpoint_core::{Input, Node, NodeId, StampKind};
+/// let mut node = Node::<2>::new(NodeId(0), StampKind::Event).unwrap();
+/// let _ = node.step(Input::start()).unwrap();
+/// assert_eq!(node.standing().number, node.number());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'a> {
     /// Whose log it is.

@@ -8,6 +8,15 @@ use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, PortId, PortSet, 
 use core::fmt;
 
 /// Something that happened to a node; see [`Node::step`](crate::Node::step).
+///
+/// # Example: a tracepoint
+/// ```
+/// use stillpoint_core::{Event, Input, Node, NodeId, StampKind};
+/// let mut node = Node::<2>::new(NodeId(0), StampKind::Event).unwrap();
+/// let _ = node.step(Input::start()).unwrap();
+/// let effects = node.step(Input::Event(Event::local(3))).unwrap();
+/// assert_eq!(effects.log, Some(Event::local(3)));
+/// ```
 #[derive(Debug)]
 pub enum Input<'a, const N: usize> {
     /// The node starts: before this it only listens, after this it runs.
@@ -103,6 +112,15 @@ impl<const N: usize> Input<'_, N> {
 }
 
 /// What the debugger asks of a node.
+///
+/// # Example: record nothing from now on
+/// ```
+/// use stillpoint_core::{Command, Event, Input, Node, NodeId, StampKind, log::Recording};
+/// let mut node = Node::<2>::new(NodeId(0), StampKind::Event).unwrap();
+/// let _ = node.step(Input::start()).unwrap();
+/// let _ = node.step(Input::Command(Command::Record(Recording::OFF))).unwrap();
+/// assert_eq!(node.step(Input::Event(Event::local(3))).unwrap().log, None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
     /// Initiate a consistent halt.
@@ -191,6 +209,17 @@ impl Hello {
 }
 
 /// What the driver does after one step, in the order of the fields.
+///
+/// # Example: a halt asks for markers, a record and a stop
+/// ```
+/// use stillpoint_core::*;
+/// let mut node = Node::<2>::new(NodeId(0), StampKind::Event).unwrap();
+/// node.connect(PortId(0), Direction::Out, NodeId(1)).unwrap();
+/// let _ = node.step(Input::start()).unwrap();
+/// let effects = node.step(Input::Command(Command::Halt)).unwrap();
+/// assert_eq!((effects.markers, effects.then), (PortSet::first(1), Then::Halt));
+/// assert_eq!(effects.halt_record(), Some(Event::new(EventKind::Halt, 1)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Effects {
@@ -215,6 +244,12 @@ pub struct Effects {
 }
 
 /// What a core does after the rest of a step's effects.
+///
+/// # Example: most events change nothing
+/// ```
+/// use stillpoint_core::{Effects, Then};
+/// assert_eq!(Effects::NONE.then, Then::Continue);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// It goes on as it was.
@@ -255,6 +290,13 @@ impl Effects {
 }
 
 /// Why a step was refused; the node is unchanged.
+///
+/// # Example: before the start nothing can happen
+/// ```
+/// use stillpoint_core::{Event, Input, Node, NodeId, StampKind, StepError};
+/// let mut node = Node::<2>::new(NodeId(0), StampKind::Event).unwrap();
+/// assert_eq!(node.step(Input::Event(Event::local(3))), Err(StepError::NotRunning));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepError {
     /// The node has not started, or is stopped: nothing can happen on it.

@@ -66,6 +66,14 @@ struct Port<const N: usize> {
 }
 
 /// Which way messages go through a port.
+///
+/// # Example: a port has one
+/// ```
+/// use stillpoint_core::{Direction, Node, NodeId, PortId, StampKind};
+/// let mut node = Node::<2>::new(NodeId(0), StampKind::Event).unwrap();
+/// node.connect(PortId(0), Direction::Out, NodeId(1)).unwrap();
+/// assert!(node.is_outgoing(PortId(0)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -77,6 +85,13 @@ pub enum Direction {
 }
 
 /// Why a node cannot be built or connected as asked.
+///
+/// # Example: a channel needs two nodes
+/// ```
+/// use stillpoint_core::{ConnectError, Direction, Node, NodeId, PortId, StampKind};
+/// let mut node = Node::<2>::new(NodeId(0), StampKind::Event).unwrap();
+/// assert_eq!(node.connect(PortId(0), Direction::Out, NodeId(0)), Err(ConnectError::ToItself));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ConnectError {

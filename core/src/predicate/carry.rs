@@ -111,6 +111,14 @@ impl Carry {
 }
 
 /// Why a [`Carry`] could not be written.
+///
+/// # Example: no space
+/// ```
+/// use stillpoint_core::predicate::{Carry, Generation, Reached, SlotId};
+/// let mut carry = Carry::EMPTY;
+/// carry.set(Reached::new(SlotId::ALL[0], Generation(1), 1).unwrap());
+/// assert!(carry.encode(&mut [0; 1]).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CarryEncodeError {
@@ -122,6 +130,12 @@ pub enum CarryEncodeError {
 }
 
 /// Why bytes are not a [`Carry`].
+///
+/// # Example: nothing to read
+/// ```
+/// use stillpoint_core::predicate::Carry;
+/// assert!(Carry::decode(&[]).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CarryDecodeError {

@@ -240,6 +240,12 @@ impl Reached {
 }
 
 /// Why something is not a [`Reached`].
+///
+/// # Example: stages count from one
+/// ```
+/// use stillpoint_core::predicate::{Generation, Reached, SlotId};
+/// assert!(Reached::new(SlotId::ALL[0], Generation(1), 0).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ReachedError {

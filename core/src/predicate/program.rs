@@ -262,6 +262,13 @@ impl<'a> Cursor<'a> {
 }
 
 /// Why a program was refused, and where.
+///
+/// # Example: it says where
+/// ```
+/// use stillpoint_core::predicate::Program;
+/// let error = Program::verify(&[0xFF; 4]).unwrap_err();
+/// assert!(!error.to_string().is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct VerifyError {
@@ -278,6 +285,13 @@ impl VerifyError {
 }
 
 /// What can be wrong with a program.
+///
+/// # Example: what is wrong, as a value
+/// ```
+/// use stillpoint_core::predicate::Program;
+/// let (one, other) = (Program::verify(&[]).unwrap_err(), Program::verify(&[0xFF; 200]).unwrap_err());
+/// assert_ne!(one.defect, other.defect);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Defect {

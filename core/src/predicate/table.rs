@@ -283,6 +283,16 @@ impl Outcome {
 }
 
 /// Why a program was not installed.
+///
+/// # Example: an old generation
+/// ```
+/// use stillpoint_core::EventKind;
+/// use stillpoint_core::predicate::{Detector, Generation, Predicates, ProgramBuilder, SlotId};
+/// let program = ProgramBuilder::new(1).push_event_term(1, 1, EventKind::Send, None).finish().unwrap();
+/// let (slot, mut predicates) = (SlotId::ALL[0], Predicates::new());
+/// predicates.install(slot, Generation(5), Detector::Causal, &program).unwrap();
+/// assert!(predicates.install(slot, Generation(4), Detector::Causal, &program).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum InstallError {
@@ -296,6 +306,12 @@ pub enum InstallError {
 }
 
 /// Why a predicate was not enabled.
+///
+/// # Example: nothing is installed
+/// ```
+/// use stillpoint_core::predicate::{EnableError, Generation, Predicates, SlotId};
+/// assert_eq!(Predicates::new().enable(SlotId::ALL[0], Generation(1)), Err(EnableError::NotInstalled));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum EnableError {
@@ -309,6 +325,12 @@ pub enum EnableError {
 }
 
 /// Why a watch was not set.
+///
+/// # Example: no such watch
+/// ```
+/// use stillpoint_core::predicate::{Predicates, WatchError};
+/// assert_eq!(Predicates::new().set_watch(99, 1), Err(WatchError::OutOfRange(99)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum WatchError {

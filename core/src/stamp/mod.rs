@@ -22,6 +22,13 @@ use wire::{
 };
 
 /// Which stamp the messages of a system carry.
+///
+/// # Example: what a first message costs
+/// ```
+/// use stillpoint_core::{StampKind, max_stamp_len};
+/// assert_ne!(StampKind::Event, StampKind::Vector);
+/// assert_eq!(max_stamp_len(4), 17);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -33,6 +40,12 @@ pub enum StampKind {
 }
 
 /// Why a stamp was refused; the node that was given it is unchanged.
+///
+/// # Example: a message without a stamp
+/// ```
+/// use stillpoint_core::{StampError, message_stamp_len};
+/// assert_eq!(message_stamp_len::<4>(&[]), Err(StampError::Truncated));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum StampError {

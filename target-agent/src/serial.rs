@@ -77,6 +77,8 @@ struct Inner<P: 'static, R, T, const W: usize, const F: usize> {
     out: Stage<P>,
     into: Stage<P>,
     oversized: u32,
+    /// The peer was reset since the link was last up: the next session is not the old one gone on.
+    peer_was_reset: bool,
 }
 
 /// What a link counted since it was opened.
@@ -118,7 +120,7 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
         into.ring.head.set_waiter(End::Sender, &into.waiter);
         let link = Link::new(config, incarnation);
         let frame = [0; wire_bytes(MAX_FRAME)];
-        self.line.put(Inner { link, line, frame, unsent: 0..0, out, into, oversized: 0 }).ok()
+        self.line.put(Inner { link, line, frame, unsent: 0..0, out, into, oversized: 0, peer_was_reset: false }).ok()
     }
 }
 
@@ -166,15 +168,19 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
         count > 0
     }
 
-    fn tell(&self, event: LinkEvent, hear: &mut dyn FnMut(Heard<'_>)) {
+    fn tell(&mut self, event: LinkEvent, hear: &mut dyn FnMut(Heard<'_>)) {
         match event {
-            LinkEvent::Up { resumed } => {
+            LinkEvent::Up { .. } => {
+                let resumed = !core::mem::take(&mut self.peer_was_reset);
                 if let Some(hello) = self.link.peer_hello().first_chunk().and_then(|bytes| Hello::from_bytes(*bytes)) {
                     hear(Heard::Up { hello, resumed });
                 }
             }
             LinkEvent::Down => hear(Heard::Down),
-            LinkEvent::PeerReset { lost_data, .. } => hear(Heard::PeerReset { lost: lost_data }),
+            LinkEvent::PeerReset { lost_data, .. } => {
+                self.peer_was_reset = true;
+                hear(Heard::PeerReset { lost: lost_data });
+            }
             // There will be no session with it: the link stays down, which the host sees.
             LinkEvent::Incompatible { .. } => {}
         }

@@ -90,8 +90,8 @@ pub enum Input<'a, const N: usize> {
         port: PortId,
         /// What the peer said.
         hello: Hello,
-        /// The same session goes on: neither end was reset, nothing was lost, and messages are counted on. Otherwise both
-        /// ends count from the beginning.
+        /// The channel goes on as it was: this is its first session, or neither end was reset since the last, so nothing
+        /// was lost and messages are counted on. Otherwise both ends count from the beginning.
         resumed: bool,
     },
     /// A link went down.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use stillpoint::{Board, Firmware, NodeAddress, ProbeMemory, System};
 use stillpoint_core::Direction;
+use stillpoint_core::control::StateCode;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -40,7 +41,13 @@ fn two_boards() -> anyhow::Result<([Machine; 2], System)> {
     let (one, other) = Link::pair()?;
     let (a, board_a) = start("A", one)?;
     let (b, board_b) = start("B", other)?;
-    Ok(([a, b], System::new(vec![board_a, board_b])))
+    let mut system = System::new(vec![board_a, board_b]);
+    // A control block is there before the firmware has opened its ports and started its node.
+    let until = Instant::now() + LIMIT;
+    while system.nodes()?.iter().any(|node| node.state == Some(StateCode::Starting)) {
+        anyhow::ensure!(Instant::now() < until, "not every node starts within {LIMIT:?}");
+    }
+    Ok(([a, b], system))
 }
 
 /// Waits until every node has handled `more` messages than `before`: the token goes round. Returns the new counts.

@@ -4,6 +4,7 @@ use crate::command;
 use crate::firmware::Firmware;
 use crate::qemu;
 use crate::toolchain::{CORTEX_M33, Toolchain};
+use anyhow::Context as _;
 
 pub const TIER: Tier = Tier {
     name: "qemu",
@@ -13,9 +14,11 @@ pub const TIER: Tier = Tier {
 
 fn run() -> anyhow::Result<()> {
     qemu::ready()?;
-    let elf = Firmware::example("token_ring").build(Toolchain::ready(&[CORTEX_M33])?)?;
+    let images = Firmware::examples().build_all(Toolchain::ready(&[CORTEX_M33])?)?;
+    let folder = images.first().and_then(|(_, elf)| elf.parent()).context("the agent has no examples")?;
     let mut cargo = test_command(&["stillpoint"]);
-    cargo.args(["--features", "qemu-tests", "--test", "two_boards"]).env("STILLPOINT_TOKEN_RING", elf);
+    // The tests take each demo by its name from here.
+    cargo.args(["--features", "qemu-tests"]).env("STILLPOINT_FIRMWARE", folder);
     // Each test starts two machines with two busy cores each: one after the other.
     cargo.args(["--", "--test-threads", "1"]);
     Ok(command::run(&mut cargo)?)

@@ -1,0 +1,58 @@
+//! Starting two emulated boards that run one of the demos, for every test that needs them.
+#![allow(dead_code, reason = "each test uses a part of it")]
+use anyhow::Context as _;
+use qemu_probe::{Link, LinkEnd, Machine, MachineKind, QemuProbe, Serial};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use stillpoint::{Board, Firmware, ProbeMemory, System};
+use stillpoint_core::control::StateCode;
+
+/// How long anything may take on a machine that has other things to do as well.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// The ELF file of a demo.
+pub fn firmware(name: &str) -> anyhow::Result<PathBuf> {
+    let folder = std::env::var_os("STILLPOINT_FIRMWARE");
+    let folder = folder.context("set STILLPOINT_FIRMWARE to the folder of the demos, or run `cargo xtask test qemu`")?;
+    Ok(Path::new(&folder).join(name))
+}
+
+/// A board that runs, and its machine, which ends with it. `words` are what the firmware finds on its command line.
+pub fn start(elf: &Path, end: LinkEnd, words: &[&str]) -> anyhow::Result<(Machine, Board)> {
+    let words = ["firmware"].iter().chain(words).map(|word| (*word).to_owned());
+    let machine = Machine::builder(MachineKind::Mps2An521)
+        .elf(elf)
+        .serial(Serial::Null)
+        .serial(Serial::Link(end))
+        .shared_ram(true)
+        .semihosting(words)
+        .gdb(true)
+        .start()?;
+    let (probe, group) = QemuProbe::attach(&machine)?;
+    let registry = qemu_probe::registry();
+    let session =
+        probe.attach_with_registry(MachineKind::Mps2An521.name(), probe_rs::Permissions::default(), &registry)?;
+    group.resume()?;
+    let board = Board::attach(Box::new(ProbeMemory(session)), Firmware::read(elf)?, 2, LIMIT)?;
+    Ok((machine, board))
+}
+
+/// Boards A and B with the same firmware, joined by a serial link, every node started.
+pub fn two_boards(demo: &str) -> anyhow::Result<([Machine; 2], System)> {
+    let elf = firmware(demo)?;
+    let (one, other) = Link::pair()?;
+    let (a, board_a) = start(&elf, one, &["board=A"])?;
+    let (b, board_b) = start(&elf, other, &["board=B"])?;
+    let mut system = System::new(vec![board_a, board_b]);
+    wait_until_started(&mut system)?;
+    Ok(([a, b], system))
+}
+
+/// A control block is there before the firmware has opened its ports and started its node.
+pub fn wait_until_started(system: &mut System) -> anyhow::Result<()> {
+    let until = Instant::now() + LIMIT;
+    while system.nodes()?.iter().any(|node| node.state == Some(StateCode::Starting)) {
+        anyhow::ensure!(Instant::now() < until, "not every node starts within {LIMIT:?}");
+    }
+    Ok(())
+}

@@ -8,6 +8,8 @@ use stillpoint_core::{Direction, HaltId, NodeId, PortId};
 pub struct Node {
     /// Who.
     pub id: NodeId,
+    /// The number of its name: [`Firmware::name`](crate::Firmware::name) of kind `node`.
+    pub name: u16,
     /// How many nodes its system has.
     pub nodes: usize,
     /// Where it stands; `None` for a word that no state has.
@@ -67,6 +69,7 @@ impl Node {
         let watches = (0..stillpoint_core::predicate::WATCHES).map(|index| ControlLayout::WATCHES + 8 * index);
         Self {
             id: layout.node,
+            name: word(ControlLayout::NAME) as u16,
             nodes: layout.nodes,
             state: StateCode::from_word(word(phase)),
             last_halt: HaltId(word(phase + 4) as u16),

@@ -56,10 +56,13 @@ fn four_nodes_on_two_boards_halt_consistently_from_any_node_and_resume() -> anyh
 
 /// What the control blocks say is what the firmware's source says.
 #[test]
-fn ports_and_watches_are_known_by_their_names() -> anyhow::Result<()> {
+fn nodes_ports_and_watches_are_known_by_their_names() -> anyhow::Result<()> {
     let (_machines, mut system) = two_boards("token_ring")?;
     let firmware = Firmware::read(&firmware("token_ring")?)?;
-    for node in system.nodes()? {
+    let nodes = system.nodes()?;
+    let names: Vec<_> = nodes.iter().filter_map(|node| firmware.name("node", node.name)).collect();
+    assert_eq!(names, ["left0", "left1", "right0", "right1"]);
+    for node in nodes {
         let names: Vec<_> = node.ports.iter().map(|port| firmware.name("port", port.name)).collect();
         assert!(names.iter().all(Option::is_some), "node {} has ports {names:?}", node.id.0);
         assert!(node.ports.iter().any(|port| port.direction == Direction::Out));

@@ -14,13 +14,22 @@ mod lane;
 pub mod log;
 pub mod mailbox;
 pub mod name;
+#[cfg(all(feature = "mps2-an521", target_os = "none"))]
+mod on_chip;
 mod per_core;
 pub mod platform;
 pub mod port;
 pub mod serial;
 pub mod time;
 
+pub use channel::Channel;
+#[cfg(all(feature = "mps2-an521", target_os = "none"))]
+pub use on_chip::{Executor, Inbox, Outbox, Serial};
 pub use per_core::{CoreWaker, PerCore};
+pub use platform::CoreId;
+pub use serial::Line;
+pub use stillpoint_core::link::Config as LinkConfig;
+pub use stillpoint_core::{Event, NodeId, PortId, StampKind};
 
 #[cfg(test)]
 mod fake;

@@ -54,6 +54,8 @@ pub struct ControlBlock<const N: usize, const P: usize> {
     pub text: Location,
     /// Where to write what to make the node look at its command block at once; address 0 if it looks by itself.
     pub bell: [AtomicU32; 2],
+    /// Address of the symbol that bears the node's name; the name itself is only in the ELF.
+    pub name: AtomicU32,
     /// The node's watches.
     pub watches: [WatchBlock; WATCHES],
     /// The node's clock.
@@ -275,6 +277,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
             log: Location { address: zero(), size: zero() },
             text: Location { address: zero(), size: zero() },
             bell: [const { zero() }; 2],
+            name: zero(),
             watches: [const { WatchBlock { name: zero(), value: zero() } }; WATCHES],
             clock: [const { zero() }; N],
             ports: [const {
@@ -313,7 +316,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
     /// Every word behind the header.
     fn each_word(&self, f: impl Fn(&AtomicU32)) {
         let first = [&self.revision, &self.phase, &self.last_halt, &self.markers_seen, &self.undelivered];
-        first.into_iter().chain([&self.up, &self.refused]).for_each(&f);
+        first.into_iter().chain([&self.up, &self.refused, &self.name]).for_each(&f);
         self.time.iter().chain(&self.delay).chain(&self.order).chain(&self.bell).chain(&self.clock).for_each(&f);
         let rings = [&self.log, &self.text].into_iter();
         rings.flat_map(|ring| [&ring.address, &ring.size]).for_each(&f);
@@ -415,9 +418,11 @@ impl ControlLayout {
     pub const PHASE: usize = 5 * WORD;
     /// Byte offset of the log ring's location.
     pub const LOG: usize = 24 * WORD;
+    /// Byte offset of the node's name.
+    pub const NAME: usize = 30 * WORD;
     /// Byte offset of the first watch.
-    pub const WATCHES: usize = 30 * WORD;
-    const FIXED_WORDS: usize = 30 + 2 * WATCHES;
+    pub const WATCHES: usize = 31 * WORD;
+    const FIXED_WORDS: usize = 31 + 2 * WATCHES;
     const PORT_WORDS: usize = size_of::<PortBlock>() / WORD;
     const FAULT_WORDS: usize = size_of::<FaultBlock>() / WORD;
     const COMMAND_WORDS: usize = size_of::<CommandBlock>() / WORD;
@@ -488,6 +493,7 @@ macro_rules! layout_agrees {
             assert!(offset_of!(Block, revision) == ControlLayout::REVISION);
             assert!(offset_of!(Block, phase) == ControlLayout::PHASE);
             assert!(offset_of!(Block, log) == ControlLayout::LOG);
+            assert!(offset_of!(Block, name) == ControlLayout::NAME);
             assert!(offset_of!(Block, watches) == ControlLayout::WATCHES);
             assert!(offset_of!(Block, clock) == layout.clock());
             assert!(offset_of!(Block, ports) == layout.port(0));

@@ -65,9 +65,16 @@ pub struct Agents<P: 'static, const N: usize, const PORTS: usize, const LOG: usi
     local: PerCore<P, RefCell<Local<N, PORTS>>>,
 }
 
-/// Defines the agents of a firmware: `system!(AGENTS: nodes = 4, ports = 6, log = 8192)`.
+/// Defines the agents of a firmware, and their types: `system!(AGENTS of Agent: nodes = 4, ports = 6, log = 8192)`.
+///
+/// `AGENTS` is a static, one agent for each core of this chip, each with as many ports and bytes of log; `Agent` is the
+/// type of what [`Agents::begin`] returns.
 #[macro_export]
 macro_rules! system {
+    ($name:ident of $agent:ident: nodes = $nodes:expr, ports = $ports:expr, log = $log:expr) => {
+        $crate::system!($name: nodes = $nodes, ports = $ports, log = $log);
+        type $agent = $crate::agent::Agent<$crate::platform::Chip, { $nodes }, { $ports }, { $log }>;
+    };
     ($name:ident: nodes = $nodes:expr, ports = $ports:expr, log = $log:expr) => {
         #[unsafe(no_mangle)]
         #[unsafe(link_section = ".shared.stillpoint")]
@@ -106,11 +113,16 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         Self { shared, local: PerCore::new([const { RefCell::new(Local::new()) }; MAX_CORES]) }
     }
 
-    /// Begins the agent of the calling core, which is `node` of the system.
+    /// Begins the agent of the calling core, which is `node` of the system and called `name`: `name!(node "left0")`.
     ///
     /// # Errors
     /// The core has begun already, or the system has no such node.
-    pub fn begin(&'static self, node: NodeId, stamps: StampKind) -> Result<Agent<P, N, PORTS, LOG>, OpenError> {
+    pub fn begin(
+        &'static self,
+        name: Name,
+        node: NodeId,
+        stamps: StampKind,
+    ) -> Result<Agent<P, N, PORTS, LOG>, OpenError> {
         let core = P::core();
         let control = &self.shared.control[core.index()];
         let ring = &self.shared.logs[core.index()];
@@ -122,6 +134,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             local.begin(node, stamps)?;
             control.init(node, stamps);
             ring.init();
+            control.name.store(name.0.into(), Ordering::Relaxed);
             self.describe(control, ring);
             Ok(())
         })?;
@@ -354,5 +367,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Watch<P,
 macro_rules! trace {
     ($agent:expr, $text:literal) => {
         $agent.trace($crate::name!(trace $text))
+    };
+}
+
+/// A watch with a name: `let holding = watch!(agent, "holding")?;`, then `holding.set(1)`.
+#[macro_export]
+macro_rules! watch {
+    ($agent:expr, $text:literal) => {
+        $agent.watch($crate::name!(watch $text))
     };
 }

@@ -10,6 +10,7 @@ mod core_bound;
 pub mod doorbell;
 #[cfg(target_os = "none")]
 pub mod executor;
+pub mod faulty;
 mod lane;
 pub mod log;
 pub mod mailbox;

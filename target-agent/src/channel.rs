@@ -168,6 +168,26 @@ impl Ring {
         self.head.written.store(written.wrapping_add(1), Ordering::Release);
     }
 
+    /// Publishes the last message once more. For tests of those who must find that out.
+    #[cfg(feature = "sabotage")]
+    pub(crate) fn publish_again(&self) {
+        let written = self.head.written.load(Ordering::Relaxed);
+        let ([first, last], from) = self.slot(written.wrapping_sub(1));
+        let (_, to) = self.slot(written);
+        let limits = [first, last].map(|limit| limit.load(Ordering::Relaxed) as usize);
+        if self.count > 1 && written.wrapping_sub(self.head.read.load(Ordering::Acquire)) < self.count {
+            // SAFETY: both are slots of `bytes` bytes, different ones; the second is free, so only the sender uses it.
+            unsafe { core::ptr::copy_nonoverlapping(from, to, self.bytes) };
+            self.publish(limits[0], limits[1]);
+        }
+    }
+
+    /// The same end once more, for sabotage by whoever does not own it.
+    #[cfg(feature = "sabotage")]
+    pub(crate) fn share(&self) -> Self {
+        Self { head: self.head, slots: self.slots, count: self.count, bytes: self.bytes }
+    }
+
     /// The oldest message, if there is one. For the receiver.
     pub(crate) fn front(&self) -> Option<&[u8]> {
         let read = self.head.read.load(Ordering::Relaxed);

@@ -20,6 +20,7 @@ mod on_chip;
 mod per_core;
 pub mod platform;
 pub mod port;
+pub mod sabotage;
 pub mod serial;
 pub mod time;
 

@@ -5,6 +5,7 @@
 use crate::channel::{End, Ring};
 use crate::doorbell::Waiter;
 use crate::platform::{CoreId, Platform};
+use crate::sabotage::{self, Sabotage};
 use core::future::poll_fn;
 use core::marker::PhantomData;
 use core::task::{Context, Poll};
@@ -75,6 +76,12 @@ impl<P: Platform, T> Outbox<P, T> {
     pub fn port(&self) -> PortId {
         self.port
     }
+
+    /// Has the agent do something wrong at this end, for messages once `after` more were sent. For tests.
+    #[cfg(feature = "sabotage")]
+    pub fn sabotage(&self, sabotage: Sabotage, after: u32) {
+        sabotage::choose(sabotage, P::core(), self.port, after, self.ring.share());
+    }
 }
 
 impl<P: Platform, T: Serialize> Outbox<P, T> {
@@ -91,12 +98,15 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
         let stamp: *mut [u8] = stamp;
         // SAFETY: the slot stays ours until it is published, which happens inside, last.
         let stamp = unsafe { &mut *stamp };
-        let ring = &self.ring;
+        let (ring, port) = (&self.ring, self.port);
         let sent = self.agent.send(self.port, stamp, &mut |stamp, used| {
             // Stamp and payload side by side, so that a message is one piece.
             let begin = stamp.len() - used;
             stamp.copy_within(..used, begin);
-            ring.publish(begin, end);
+            if !sabotage::once(Sabotage::LostMessage, P::core(), port) {
+                ring.publish(begin, end);
+            }
+            sabotage::duplicate(P::core(), port);
         });
         if !sent {
             return Err(SendError::NotStarted);

@@ -2,6 +2,7 @@
 use super::OpenError;
 use crate::lane::{Lane, Taken};
 use crate::platform::{Bell, CoreId, Platform};
+use crate::sabotage::{self, Sabotage};
 use crate::serial::Wired;
 use stillpoint_core::log::{LogRing, LogWriter};
 use stillpoint_core::predicate::{SlotId, SlotSet};
@@ -222,6 +223,10 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         for port in ports.iter() {
             let index = usize::from(port.0);
             let Some(marker) = self.node.halt_marker(port) else { continue };
+            if sabotage::always(Sabotage::MissingMarker, P::core(), port) {
+                delivered = delivered.with(port);
+                continue;
+            }
             match (self.wires.get(index), self.owed.get_mut(index)) {
                 (Some(Wire::Lanes { to, core, .. }), _) => {
                     to.post_marker(&marker);
@@ -235,6 +240,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
                 }
                 _ => {}
             }
+            sabotage::send_after_stop(P::core(), port);
         }
         if !delivered.is_empty() {
             let id = self.node.last_halt();

@@ -2,6 +2,7 @@
 use super::Agents;
 use super::local::Wire;
 use crate::platform::Platform;
+use crate::sabotage::{self, Sabotage};
 use core::sync::atomic::{AtomicU32, Ordering};
 use stillpoint_core::control::{ControlBlock, StateCode};
 use stillpoint_core::link::Ledger;
@@ -60,7 +61,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             let mut seen = PortSet::EMPTY;
             for (index, block) in control.ports.iter().enumerate() {
                 let port = PortId(index as u8);
-                set(&block.count, node.count(port).unwrap_or(0));
+                let lie = u32::from(sabotage::always(Sabotage::WrongCount, P::core(), port));
+                set(&block.count, node.count(port).unwrap_or(0).wrapping_add(lie));
                 set(&block.lost, local.lost[index]);
                 if let Wire::Link(link) = &local.wires[index]
                     && let Some(ledger) = link.ledger()

@@ -326,6 +326,24 @@ fn a_sleeping_core_is_woken_by_a_pulse_on_its_own_interrupt_line() {
     }
 }
 
+#[test]
+fn a_device_can_be_written_while_every_core_sleeps_as_long_as_one_listens_to_an_interrupt() {
+    for kind in MachineKind::ALL {
+        let mut bench = Bench::running(kind);
+        for core in [0, 1] {
+            bench.halt_asleep(core, command::SLEEP_UNTIL_IRQ_6);
+            bench.run(core);
+        }
+        bench.expect_standstill(0);
+        bench.expect_standstill(1);
+        for core in [1, 0] {
+            let mut view = bench.session.core(core).unwrap();
+            view.write_word_32(0x5000_0008, 0x5500 + core as u32).unwrap();
+            assert_eq!(view.read_word_32(0x5000_0008).unwrap(), 0x5500 + core as u32);
+        }
+    }
+}
+
 /// QEMU never ends a step over WFI; a core may leave WFI at any time, so it is stepped over as a no-operation.
 #[test]
 fn a_core_at_a_wfi_is_stepped_over_it() {

@@ -252,7 +252,9 @@ fn poll_once<E>(transfer: core::pin::Pin<&mut impl Future<Output = Result<usize,
 
 impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for Serial<P, R, T, W, F> {
     fn pump(&self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
-        self.waker.register(waker);
+        if !stopped {
+            self.waker.register(waker);
+        }
         self.line.try_with(|inner| inner.pump(stopped, waker, hear)).unwrap_or(false)
     }
 

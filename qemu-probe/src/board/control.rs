@@ -95,6 +95,12 @@ impl Board {
         if !self.is_awake(core)? {
             return Ok(false);
         }
+        self.step_awake(core, mask_interrupts)?;
+        Ok(true)
+    }
+
+    /// The same for a core that is known to execute.
+    pub(super) fn step_awake(&mut self, core: usize, mask_interrupts: bool) -> Result<(), BoardError> {
         if !mask_interrupts {
             self.gdb.order("Qqemu.sstep=1")?;
         }
@@ -102,7 +108,7 @@ impl Board {
         if self.is_at_wfi(core, before)? {
             // QEMU never reports the end of this step. A core may leave WFI at any time, and a debug event makes it.
             self.set_core_register(core, PC, before.wrapping_add(2))?;
-            return Ok(true);
+            return Ok(());
         }
         let mut reset = self.step_once(core)?;
         // A stop that was under way already can end a step before it has begun. To repeat it is harmless even if the core
@@ -116,7 +122,7 @@ impl Board {
         if reset {
             self.after_reset_by_firmware()?;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whether a core is about to execute WFI, unconditionally.

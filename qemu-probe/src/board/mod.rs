@@ -22,11 +22,12 @@ pub(crate) use owner::BoardHandle;
 pub use owner::CoreView;
 
 use crate::gdb::{Gdb, GdbError};
-use crate::machine::{Attachment, DebugState, MachineError, MachineKind, Qmp};
+use crate::machine::{Attachment, DebugState, IrqLines, MachineError, MachineKind, Qmp};
 use debug_block::DebugBlock;
 use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long any operation may take. The death of QEMU is noticed at once; this is for a QEMU that hangs, and long enough for
@@ -52,6 +53,8 @@ pub(crate) struct Board {
     devices: Option<Vec<crate::machine::Region>>,
     /// Code memory written by the debugger: QEMU restores the image it was started with at a reset, flash would not.
     flashed: Vec<crate::machine::Region>,
+    /// How a core that sleeps is woken.
+    irqs: Arc<IrqLines>,
     /// The firmware has asked for a reset, and QEMU has told so on its control socket.
     reset_asked: bool,
     /// Where QEMU saves the state of its cores on request.
@@ -65,7 +68,7 @@ pub(crate) struct Board {
 impl Board {
     /// Takes over a machine, running or stopped, and leaves each core as it was found.
     pub(crate) fn connect(kind: MachineKind, attachment: Attachment) -> Result<Self, MachineError> {
-        let Attachment { gdb, mut qmp, found, stderr } = attachment;
+        let Attachment { gdb, mut qmp, found, irqs, stderr } = attachment;
         let state_file = tempfile::tempfile().map_err(MachineError::io("making a file for the state of the cores"))?;
         // A reset by the firmware shall stop the machine first, or halted cores would run on after it.
         qmp.execute("set-action", json!({ "reboot": "shutdown", "shutdown": "pause" }))?;
@@ -81,6 +84,7 @@ impl Board {
             constants: HashMap::new(),
             devices: None,
             flashed: Vec::new(),
+            irqs,
             reset_asked: false,
             state_file,
             stderr,

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How long QEMU may take from its start to a built machine.
@@ -200,7 +200,7 @@ impl MachineBuilder {
             Ok(qmp) => machine.ports = DebugPorts::here(gdb, qmp),
             Err(error) => return Err(machine.why_it_died(error)),
         }
-        machine.irqs = IrqLines::Here(Mutex::new(irqs));
+        machine.irqs = Arc::new(IrqLines::Here(Mutex::new(irqs)));
         machine.wires = wires;
         Ok(machine)
     }
@@ -242,7 +242,7 @@ impl MachineBuilder {
             Some(region) => Some(SharedRam::new(run_dir.open_ram()?, region)),
             None => None,
         };
-        let irqs = IrqLines::At(run_dir.irq_socket());
+        let irqs = Arc::new(IrqLines::At(run_dir.irq_socket()));
         let mut machine = Machine::new(kind, process, console, ram, Some(run_dir));
         machine.irqs = irqs;
         machine.wires = wires;

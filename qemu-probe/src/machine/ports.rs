@@ -2,6 +2,7 @@
 
 use super::MachineError;
 use super::detached::RunDir;
+use super::irq::IrqLines;
 use super::qmp::Qmp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -26,6 +27,7 @@ pub(crate) struct Attachment {
     pub(crate) gdb: UnixStream,
     pub(crate) qmp: Qmp,
     pub(crate) found: DebugState,
+    pub(crate) irqs: Arc<IrqLines>,
     pub(crate) stderr: Option<File>,
 }
 
@@ -66,6 +68,7 @@ impl DebugPorts {
         &self,
         cores: usize,
         run_dir: Option<&RunDir>,
+        irqs: Arc<IrqLines>,
         stderr: Option<File>,
     ) -> Result<Attachment, MachineError> {
         let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -90,7 +93,7 @@ impl DebugPorts {
                 }
             },
         };
-        Ok(Attachment { gdb, qmp, found, stderr })
+        Ok(Attachment { gdb, qmp, found, irqs, stderr })
     }
 
     /// Takes the sockets back from a debugger that leaves; `None` if it lost them.

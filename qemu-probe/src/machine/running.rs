@@ -11,6 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long QEMU may take to end in an orderly way (so that plugins can report) before it is killed.
@@ -60,7 +61,7 @@ pub struct Machine {
     shared_ram: Option<SharedRam>,
     run_dir: Option<RunDir>,
     pub(crate) ports: DebugPorts,
-    pub(crate) irqs: IrqLines,
+    pub(crate) irqs: Arc<IrqLines>,
     /// Our copies of the wires to other machines: see [`super::Link`].
     pub(crate) wires: Vec<UnixStream>,
 }
@@ -85,7 +86,7 @@ impl Machine {
             shared_ram,
             run_dir,
             ports: DebugPorts::default(),
-            irqs: IrqLines::None,
+            irqs: Arc::new(IrqLines::None),
             wires: Vec::new(),
         }
     }
@@ -101,7 +102,9 @@ impl Machine {
         let console = Console::reopen(&run_dir).map_err(MachineError::io("opening the console files"))?;
         let mut machine = Self::new(description.machine, process, console, shared_ram, Some(run_dir));
         machine.ports = DebugPorts::in_dir(description.gdb);
-        machine.irqs = machine.run_dir.as_ref().map_or(IrqLines::None, |run_dir| IrqLines::At(run_dir.irq_socket()));
+        if let Some(run_dir) = &machine.run_dir {
+            machine.irqs = Arc::new(IrqLines::At(run_dir.irq_socket()));
+        }
         Ok(machine)
     }
 
@@ -122,8 +125,8 @@ impl Machine {
 
     /// Pulses an interrupt line of a core, as a peripheral would, without stopping anything.
     ///
-    /// This wakes a core that sleeps in WFI, which a debugger cannot: a device can only be written with the help of a core
-    /// that is awake. The firmware must have enabled the interrupt; its handler finds nothing to acknowledge.
+    /// This wakes a core that sleeps in WFI. The firmware must have enabled the interrupt; its handler finds nothing to
+    /// acknowledge.
     pub fn pulse_irq(&self, core: usize, irq: u16) -> Result<(), MachineError> {
         // QEMU would abort.
         if core >= self.kind.cores() || irq >= self.kind.interrupts() {
@@ -171,7 +174,7 @@ impl Machine {
     #[cfg(feature = "probe")]
     pub(crate) fn attachment(&self) -> Result<super::Attachment, MachineError> {
         let stderr = self.console.stderr.try_clone().ok();
-        self.ports.take(self.kind.cores(), self.run_dir.as_ref(), stderr)
+        self.ports.take(self.kind.cores(), self.run_dir.as_ref(), self.irqs.clone(), stderr)
     }
 
     #[cfg(feature = "probe")]

@@ -19,6 +19,11 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         self.links().into_iter().flatten().fold(false, |news, link| self.serve_link(link, waker).news | news)
     }
 
+    /// Has the task of every serial link of this core run soon.
+    pub(super) fn wake_links(&self) {
+        self.links().into_iter().flatten().for_each(Wired::wake);
+    }
+
     /// The serial links of this core, each once.
     fn links(&self) -> [Option<&'static dyn Wired>; PORTS] {
         self.local.with(|local| {

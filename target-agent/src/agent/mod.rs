@@ -245,8 +245,11 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         loop {
             let work = core::future::poll_fn(|context| {
                 let moved = self.agents.serve_link(link, context.waker()).moved;
-                // What came in may have been a halt.
-                self.agents.section(|_| ((), Then::Park));
+                // What came in may have been a halt. While the node runs there is nothing to stand still for, and serving
+                // the link once more without this waker would lose the next wake-up.
+                if !self.agents.runs() {
+                    self.agents.section(|_| ((), Then::Park));
+                }
                 if moved { core::task::Poll::Ready(()) } else { core::task::Poll::Pending }
             });
             let ticks = u64::from(link.deadline().unwrap_or(1 << 20)) << TICK_SHIFT;

@@ -34,10 +34,11 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 
     /// Stays until the node runs. Interrupts are masked, nothing is borrowed.
     ///
-    /// If the caller interrupted the pump of a link it returns at once: the pump does the same when it is done.
+    /// If the caller interrupted the pump of a link, the pump stands still when it is done.
     #[cold]
     pub(super) fn stand_still(&self) {
-        if self.is_pumping() || self.is_over() {
+        self.serve_lanes_and_host();
+        if self.runs() || self.is_pumping() {
             return;
         }
         P::freeze_time();
@@ -54,6 +55,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         stillpoint_park(self);
         P::thaw_time();
         self.publish();
+        // While the core was parked the links were served without their task's waker.
+        self.wake_links();
     }
 
     /// Whether the caller interrupted the pump of one of this core's links.
@@ -62,6 +65,22 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             let local = local.borrow();
             local.wires.iter().any(|wire| matches!(wire, Wire::Link(link) if link.is_busy()))
         })
+    }
+
+    /// Whether nothing keeps the node from running.
+    pub(super) fn runs(&self) -> bool {
+        matches!(self.phase(), Phase::Running | Phase::Starting)
+    }
+
+    /// Looks once at the lanes of this core and at the host's commands.
+    fn serve_lanes_and_host(&self) {
+        let news = self.local.with(|local| {
+            let mut local = local.borrow_mut();
+            self.serve_lanes(&mut local) | self.serve_host(&mut local)
+        });
+        if news {
+            self.publish();
+        }
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -138,19 +157,13 @@ const REFUSED: u32 = 0x100;
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> ParkedAgent for Agents<P, N, PORTS, LOG> {
     fn is_over(&self) -> bool {
         P::poll_lines();
-        let news = self.serve_links(Waker::noop());
-        let news = news
-            | self.local.with(|local| {
-                let mut local = local.borrow_mut();
-                self.serve_lanes(&mut local) | self.serve_host(&mut local)
-            });
-        if news {
+        if self.serve_links(Waker::noop()) {
             self.publish();
         }
-        matches!(self.phase(), Phase::Running | Phase::Starting)
+        self.serve_lanes_and_host();
+        self.runs()
     }
 }
-
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Urgent for Agents<P, N, PORTS, LOG> {
     fn on_urgent(&self) {
         let before = P::mask();

@@ -110,7 +110,7 @@ fn the_table_of_event_kinds_is_complete_and_in_order() {
 
 #[test]
 fn states_and_errors_have_the_numbers_the_document_names() {
-    let states = ["starting", "running", "suspended", "draining", "parked"];
+    let states = ["starting", "running", "suspended", "draining", "parked", "faulted"];
     for (number, name) in states.iter().enumerate() {
         assert_eq!(format!("{:?}", StateCode::from_word(number as u32).unwrap()).to_lowercase(), *name);
         assert!(DOCUMENT.contains(&format!("{number} {name}")));

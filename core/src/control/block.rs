@@ -145,12 +145,38 @@ pub struct PortBlock {
 #[repr(C)]
 #[derive(Debug)]
 pub struct FaultBlock {
-    /// 0: it did not. Otherwise 1 for a panic, or the number of the exception.
+    /// 0: it did not. Otherwise 1 for a panic, 2 for a crash that the firmware declared, or the number of the exception.
     pub cause: AtomicU32,
-    /// Program counter, link register, stack pointer and status register at the crash.
+    /// Program counter, link register, stack pointer and status register at the crash; 0 if not known.
     pub registers: [AtomicU32; 4],
+    /// What the hardware says of a fault (on Cortex-M: CFSR, and the address that was refused), or the firmware's own code.
+    pub status: [AtomicU32; 2],
     /// Address and length of the file name of a panic, and its line.
     pub place: [AtomicU32; 3],
+    /// Address and length of the message of a panic.
+    pub message: [AtomicU32; 2],
+}
+
+impl FaultBlock {
+    /// The cause that means a panic.
+    pub const PANIC: u32 = 1;
+    /// The cause that means that the firmware declared itself crashed.
+    pub const DECLARED: u32 = 2;
+
+    const fn new() -> Self {
+        Self {
+            cause: zero(),
+            registers: [const { zero() }; 4],
+            status: [const { zero() }; 2],
+            place: [const { zero() }; 3],
+            message: [const { zero() }; 2],
+        }
+    }
+
+    fn words(&self) -> impl Iterator<Item = &AtomicU32> {
+        let registers = [&self.cause].into_iter().chain(&self.registers);
+        registers.chain(&self.status).chain(&self.place).chain(&self.message)
+    }
 }
 
 /// What the host wants; it writes `sequence` last.
@@ -217,6 +243,8 @@ pub enum StateCode {
     Draining = 3,
     /// Halted.
     Parked = 4,
+    /// Crashed, and not halted: it serves the host and takes part in halts until it is reset.
+    Faulted = 5,
 }
 
 impl StateCode {
@@ -227,6 +255,7 @@ impl StateCode {
             Phase::Starting => Self::Starting,
             Phase::Running => Self::Running,
             Phase::Suspended => Self::Suspended,
+            Phase::Faulted => Self::Faulted,
             Phase::Draining { .. } => Self::Draining,
             Phase::Parked { .. } => Self::Parked,
         }
@@ -241,6 +270,7 @@ impl StateCode {
             2 => Self::Suspended,
             3 => Self::Draining,
             4 => Self::Parked,
+            5 => Self::Faulted,
             _ => return None,
         })
     }
@@ -291,7 +321,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
                     ledger: [const { zero() }; 2],
                 }
             }; P],
-            fault: FaultBlock { cause: zero(), registers: [const { zero() }; 4], place: [const { zero() }; 3] },
+            fault: FaultBlock::new(),
             command: CommandBlock {
                 words: [const { zero() }; super::CommandWords::LEN],
                 checksum: zero(),
@@ -325,7 +355,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
             let words = [&port.shape, &port.name, &port.count, &port.marker, &port.lost, &port.queue];
             words.into_iter().chain(&port.ledger).for_each(&f);
         }
-        [&self.fault.cause].into_iter().chain(&self.fault.registers).chain(&self.fault.place).for_each(&f);
+        self.fault.words().for_each(&f);
         self.command.words.iter().chain([&self.command.checksum, &self.command.sequence]).for_each(&f);
         [&self.answer.error, &self.answer.value, &self.answer.sequence].into_iter().for_each(&f);
     }
@@ -551,10 +581,10 @@ mod tests {
 
     #[test]
     fn every_state_has_a_word_of_its_own() {
-        for word in 0..5 {
+        for word in 0..6 {
             assert_eq!(StateCode::from_word(word).map(|state| state as u32), Some(word));
         }
-        assert_eq!(StateCode::from_word(5), None);
+        assert_eq!(StateCode::from_word(6), None);
         assert_eq!(StateCode::of(Phase::Running), StateCode::Running);
     }
 }

@@ -31,6 +31,8 @@ pub enum ResumeTo {
     Running,
     /// It was stopped alone, and stays so.
     Suspended,
+    /// Its application crashed, and does not run again before a reset.
+    Faulted,
 }
 
 /// Where a node stands between starting, running and parked.
@@ -53,6 +55,8 @@ pub enum Phase {
     Running,
     /// Stopped alone by a delayed halt; everybody else runs on.
     Suspended,
+    /// Its application crashed and does not run again before a reset; the node still takes part in halts.
+    Faulted,
     /// The application is frozen; markers are on their way.
     Draining {
         /// The ports whose marker is not yet known to be delivered.
@@ -157,7 +161,7 @@ impl<const N: usize> Halting<N> {
     pub(crate) const fn known(&self) -> HaltId {
         match self.phase {
             Phase::Draining { .. } | Phase::Parked { .. } => self.last,
-            Phase::Starting | Phase::Running | Phase::Suspended => self.heard,
+            Phase::Starting | Phase::Running | Phase::Suspended | Phase::Faulted => self.heard,
         }
     }
 
@@ -204,6 +208,7 @@ impl<const N: usize> Halting<N> {
             Phase::Starting => ResumeTo::Starting,
             Phase::Running => ResumeTo::Running,
             Phase::Suspended => ResumeTo::Suspended,
+            Phase::Faulted => ResumeTo::Faulted,
             Phase::Draining { then, .. } | Phase::Parked { then, .. } => then,
         }
     }
@@ -216,7 +221,7 @@ impl<const N: usize> Halting<N> {
         match &mut self.phase {
             Phase::Draining { open, .. } => *open = open.difference(ports),
             Phase::Parked { undelivered, .. } => *undelivered = undelivered.difference(ports),
-            Phase::Starting | Phase::Running | Phase::Suspended => {}
+            Phase::Starting | Phase::Running | Phase::Suspended | Phase::Faulted => {}
         }
         self.drained()
     }
@@ -246,7 +251,7 @@ impl<const N: usize> Halting<N> {
             return Reaction::Nothing;
         }
         match &mut self.phase {
-            Phase::Starting | Phase::Running | Phase::Suspended => Reaction::Nothing,
+            Phase::Starting | Phase::Running | Phase::Suspended | Phase::Faulted => Reaction::Nothing,
             Phase::Draining { released, .. } => {
                 *released = true;
                 Reaction::Nothing
@@ -260,6 +265,7 @@ impl<const N: usize> Halting<N> {
             ResumeTo::Starting => Phase::Starting,
             ResumeTo::Running => Phase::Running,
             ResumeTo::Suspended => Phase::Suspended,
+            ResumeTo::Faulted => Phase::Faulted,
         };
         self.seen = PortSet::EMPTY;
         self.order = HaltOrder::new();
@@ -274,21 +280,27 @@ impl<const N: usize> Halting<N> {
                 *undelivered = undelivered.without(port);
             }
             Phase::Parked { undelivered, .. } => *undelivered = undelivered.with(port),
-            Phase::Starting | Phase::Running | Phase::Suspended => {}
+            Phase::Starting | Phase::Running | Phase::Suspended | Phase::Faulted => {}
         }
     }
 
-    /// Delayed halt: stops this node alone, or lets it go on. False for a node that has not started.
+    /// The application of a halted node crashed: it does not run when the halt is over.
+    pub(crate) fn fault(&mut self) {
+        if let Phase::Draining { then, .. } | Phase::Parked { then, .. } = &mut self.phase {
+            *then = ResumeTo::Faulted;
+        }
+    }
+
+    /// Delayed halt: stops this node alone, or lets it go on. False for a node that has not started, or crashed.
     pub(crate) fn suspend(&mut self, suspend: bool) -> bool {
         let target = if suspend { ResumeTo::Suspended } else { ResumeTo::Running };
         match &mut self.phase {
-            Phase::Starting => return false,
+            Phase::Starting | Phase::Faulted => return false,
             phase @ (Phase::Running | Phase::Suspended) => {
                 *phase = if suspend { Phase::Suspended } else { Phase::Running };
             }
-            Phase::Draining { then: ResumeTo::Starting, .. } | Phase::Parked { then: ResumeTo::Starting, .. } => {
-                return false;
-            }
+            Phase::Draining { then: ResumeTo::Starting | ResumeTo::Faulted, .. }
+            | Phase::Parked { then: ResumeTo::Starting | ResumeTo::Faulted, .. } => return false,
             Phase::Draining { then, .. } | Phase::Parked { then, .. } => *then = target,
         }
         true

@@ -1,4 +1,6 @@
 //! A node: everything joined, one verb.
+#[cfg(any(test, on_target))]
+mod fault_tests;
 mod input;
 mod step;
 #[cfg(any(test, on_target))]

@@ -198,15 +198,47 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     #[cold]
     fn fault(&mut self, cause: u32) -> Result<Effects, StepError> {
-        if !matches!(self.halting.phase, Phase::Running | Phase::Suspended) {
-            return Err(StepError::NotRunning);
+        match self.halting.phase {
+            Phase::Running | Phase::Suspended => {}
+            Phase::Draining { .. } | Phase::Parked { .. } => {
+                // Nothing happens on a halted node; but it will not run when the halt is over.
+                self.halting.fault();
+                return Ok(Effects::NONE);
+            }
+            Phase::Starting | Phase::Faulted => return Err(StepError::NotRunning),
         }
         let mut effects = self.happen(Event { kind: EventKind::Fault, arg: 0, value: cause });
         if effects.then != Then::Halt {
             let reaction = self.initiate();
             self.add_reaction(reaction, None, &mut effects);
         }
+        self.halting.fault();
         Ok(effects)
+    }
+
+    /// The application crashed in the middle of a step, so the node may be half changed: it halts, and everybody with it.
+    ///
+    /// Against [`Input::Fault`] it evaluates nothing and trusts as little as it can: `messages` says how many messages of
+    /// a port the driver's own ring saw in the present session, which is what is counted from now on.
+    #[cold]
+    pub fn crash(&mut self, cause: u32, messages: impl Fn(PortId) -> Option<u32>) -> Effects {
+        for (index, count) in self.counts.iter_mut().enumerate() {
+            *count = messages(PortId(index as u8)).unwrap_or(*count);
+        }
+        let mut effects = Effects::NONE;
+        if self.halting.is_halted() {
+            // The markers may not all have left; a second one of the same halt is nothing new.
+            (effects.markers, effects.halt) = (self.up, self.halting.last);
+        } else {
+            let own = self.own_index();
+            self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
+            effects.log = Some(Event { kind: EventKind::Fault, arg: 0, value: cause });
+            self.halting.phase = Phase::Running;
+            let reaction = self.initiate();
+            self.add_reaction(reaction, None, &mut effects);
+        }
+        self.halting.fault();
+        effects
     }
 
     #[inline(never)]

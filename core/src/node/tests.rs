@@ -72,7 +72,6 @@ fn a_halted_node_is_between_events_and_refuses_every_further_one() {
     assert_eq!(refused(&mut a, Input::Send { port: OUT, stamp: &mut stamp }), StepError::NotRunning);
     assert_eq!(refused(&mut a, Input::Receive { port: IN, stamp: &message.0[..message.1] }), StepError::NotRunning);
     assert_eq!(refused(&mut a, Input::Watch { watch: 0, value: 1 }), StepError::NotRunning);
-    assert_eq!(refused(&mut a, Input::Fault { cause: 1 }), StepError::NotRunning);
 }
 
 #[test]

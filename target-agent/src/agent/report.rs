@@ -41,7 +41,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             let node = &local.node;
             let undelivered = match node.phase() {
                 Phase::Draining { undelivered, .. } | Phase::Parked { undelivered, .. } => undelivered,
-                Phase::Starting | Phase::Running | Phase::Suspended => PortSet::EMPTY,
+                Phase::Starting | Phase::Running | Phase::Suspended | Phase::Faulted => PortSet::EMPTY,
             };
             set(&control.phase, StateCode::of(node.phase()) as u32);
             set(&control.last_halt, node.last_halt().0.into());

@@ -55,10 +55,10 @@ impl<const N: usize, const S: usize> System<N, S> {
         Ok(self.members[0].node.last_halt())
     }
 
-    /// Everybody runs, or is stopped alone.
+    /// Everybody runs, or is stopped alone, or crashed.
     pub fn check_running(&self) -> Result<(), Violation> {
         for (node, member) in self.members.iter().enumerate() {
-            if !matches!(member.node.phase(), Phase::Running | Phase::Suspended) {
+            if !matches!(member.node.phase(), Phase::Running | Phase::Suspended | Phase::Faulted) {
                 return Err(Violation::NotResumed(node));
             }
         }
@@ -158,9 +158,10 @@ impl<const N: usize, const S: usize> System<N, S> {
             let name = self.channels[edge].name;
             let (from, to) = (&self.members[usize::from(name.from.0)], &self.members[usize::from(name.to.0)]);
             let knows = self.channels[edge].knows_session(&from.sessions, name.out);
-            if knows && from.node.count(name.out) != to.node.count(name.into)
-                || !self.channels[edge].messages.is_empty()
-            {
+            // What is on its way to an application that crashed stays there.
+            let left = self.channels[edge].messages.len() as u32;
+            let received = to.node.count(name.into).map(|count| count.wrapping_add(left));
+            if knows && from.node.count(name.out) != received || left > 0 && !to.has_crashed() {
                 return Err(Violation::Lost(edge));
             }
         }

@@ -160,6 +160,7 @@ impl<const N: usize, const S: usize> System<N, S> {
             Phase::Starting => "starting".into(),
             Phase::Running => "running".into(),
             Phase::Suspended => "stopped alone".into(),
+            Phase::Faulted => "crashed".into(),
             Phase::Draining { .. } => format!("draining in halt {}", self.members[node].node.last_halt().0),
             Phase::Parked { undelivered, .. } if undelivered.is_empty() => {
                 format!("parked in halt {}", self.members[node].node.last_halt().0)

@@ -153,6 +153,16 @@ impl<const N: usize, const S: usize> Member<N, S> {
         )
     }
 
+    /// Whether the application crashed in this life.
+    #[must_use]
+    pub fn has_crashed(&self) -> bool {
+        use stillpoint_core::ResumeTo::Faulted;
+        matches!(
+            self.node.phase(),
+            Phase::Faulted | Phase::Draining { then: Faulted, .. } | Phase::Parked { then: Faulted, .. }
+        )
+    }
+
     /// Writes an event to the log, if the node records it.
     pub fn write(&mut self, event: &Event, now: u32) {
         if self.node.recording().records(event) {

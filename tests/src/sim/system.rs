@@ -233,7 +233,7 @@ impl<const N: usize, const S: usize> System<N, S> {
 
     /// The host stops a node alone, or lets it go on.
     pub fn suspend(&mut self, node: usize, suspend: bool) -> Result<bool, Violation> {
-        if !self.members[node].has_started() {
+        if !self.members[node].has_started() || self.members[node].has_crashed() {
             return Ok(false);
         }
         let command = if suspend { Command::Suspend } else { Command::Continue };

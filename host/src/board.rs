@@ -1,5 +1,5 @@
 //! One debug probe's worth of nodes.
-use crate::{Firmware, Memory, MemoryError, Node};
+use crate::{Firmware, Memory, MemoryError, Node, Session};
 use std::time::{Duration, Instant};
 use stillpoint_core::Command;
 use stillpoint_core::control::{CommandError, CommandWords, ControlLayout, HeaderError};
@@ -44,9 +44,26 @@ pub enum BoardError {
 
 /// A board: its memory and what its firmware says of it.
 pub struct Board {
-    memory: Box<dyn Memory>,
+    name: String,
+    node_names: Vec<String>,
+    reach: Reach,
     firmware: Firmware,
     layouts: Vec<(u32, ControlLayout)>,
+}
+
+/// By what a board is reached.
+enum Reach {
+    Session(Box<Session>),
+    Memory(Box<dyn Memory>),
+}
+
+impl Reach {
+    fn memory(&mut self) -> &mut dyn Memory {
+        match self {
+            Self::Session(session) => session.as_mut(),
+            Self::Memory(memory) => memory.as_mut(),
+        }
+    }
 }
 
 /// How long a control block that changes is read again. A core may be interrupted in the middle of writing it.
@@ -56,14 +73,25 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 impl Board {
     /// Finds the control blocks of a board with `cores` cores, waiting for firmware that has only just started.
     pub fn attach(
-        mut memory: Box<dyn Memory>,
+        memory: Box<dyn Memory>,
         firmware: Firmware,
         cores: usize,
         limit: Duration,
     ) -> Result<Self, BoardError> {
+        Self::find(Reach::Memory(memory), firmware, cores, limit)
+    }
+
+    /// Finds the control blocks of a board behind its probe, one for each core of its chip.
+    pub fn open(session: Session, firmware: Firmware, limit: Duration) -> Result<Self, BoardError> {
+        let cores = session.cores();
+        Self::find(Reach::Session(Box::new(session)), firmware, cores, limit)
+    }
+
+    fn find(mut reach: Reach, firmware: Firmware, cores: usize, limit: Duration) -> Result<Self, BoardError> {
         let until = Instant::now() + limit;
         let mut layouts = Vec::new();
         let mut address = firmware.shared;
+        let memory = reach.memory();
         while layouts.len() < cores {
             let core = layouts.len();
             let mut header = [0; 4];
@@ -77,7 +105,39 @@ impl Board {
                 Err(source) => return Err(BoardError::Header { core, source }),
             }
         }
-        Ok(Self { memory, firmware, layouts })
+        Ok(Self { name: "board".into(), node_names: Vec::new(), reach, firmware, layouts })
+    }
+
+    /// Gives the board a name, and its nodes those that the system file has for them.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>, nodes: Vec<String>) -> Self {
+        (self.name, self.node_names) = (name.into(), nodes);
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of the node on a core: from the system file, otherwise board and core, as in `A.0`.
+    #[must_use]
+    pub fn node_name(&self, core: usize) -> String {
+        self.node_names.get(core).cloned().unwrap_or_else(|| format!("{}.{core}", self.name))
+    }
+
+    /// The probe behind which it is, if it was opened so.
+    pub fn session(&mut self) -> Option<&mut Session> {
+        match &mut self.reach {
+            Reach::Session(session) => Some(session.as_mut()),
+            Reach::Memory(_) => None,
+        }
+    }
+
+    /// Its memory.
+    pub fn memory(&mut self) -> &mut dyn Memory {
+        self.reach.memory()
     }
 
     /// The symbols of its firmware.
@@ -101,9 +161,9 @@ impl Board {
         let mut words = vec![0; layout.size / 4];
         let until = Instant::now() + STEADY_LIMIT;
         while Instant::now() < until {
-            self.memory.read(address, &mut words)?;
+            self.reach.memory().read(address, &mut words)?;
             let mut after = [0];
-            self.memory.read(address + ControlLayout::REVISION as u32, &mut after)?;
+            self.reach.memory().read(address + ControlLayout::REVISION as u32, &mut after)?;
             let before = words[ControlLayout::REVISION / 4];
             if before & 1 == 0 && before == after[0] {
                 return Ok(Node::parse(&layout, &words));
@@ -121,18 +181,18 @@ impl Board {
         let (address, layout) = self.layouts[core];
         let (command_at, answer_at) = (address + layout.command() as u32, address + layout.answer() as u32);
         let mut answer = [0; 3];
-        self.memory.read(answer_at, &mut answer)?;
+        self.reach.memory().read(answer_at, &mut answer)?;
         let sequence = answer[2].wrapping_add(1);
         let encoded = CommandWords::encode(command, sequence)?;
         let (words, checksum, sequence) = encoded.as_block();
-        self.memory.write(command_at, words)?;
+        self.reach.memory().write(command_at, words)?;
         let behind = command_at + 4 * words.len() as u32;
-        self.memory.write(behind, &[checksum])?;
-        self.memory.write(behind + 4, &[sequence])?;
+        self.reach.memory().write(behind, &[checksum])?;
+        self.reach.memory().write(behind + 4, &[sequence])?;
         self.ring(core)?;
         let until = Instant::now() + ANSWER_LIMIT;
         loop {
-            self.memory.read(answer_at, &mut answer)?;
+            self.reach.memory().read(answer_at, &mut answer)?;
             match answer {
                 [0, _, answered] if answered == sequence => return Ok(()),
                 [code, _, answered] if answered == sequence => return Err(BoardError::Refused { core, code }),
@@ -146,7 +206,7 @@ impl Board {
     fn ring(&mut self, core: usize) -> Result<(), BoardError> {
         let (address, value) = self.node(core)?.bell;
         if address != 0 {
-            self.memory.write(address, &[value])?;
+            self.reach.memory().write(address, &[value])?;
         }
         Ok(())
     }
@@ -154,7 +214,7 @@ impl Board {
     /// The first words of a channel's ring: messages ever put in, ever taken out.
     pub(crate) fn ring_counts(&mut self, queue: u32) -> Result<(u32, u32), BoardError> {
         let mut words = [0; 2];
-        self.memory.read(queue, &mut words)?;
+        self.reach.memory().read(queue, &mut words)?;
         Ok((words[0], words[1]))
     }
 }

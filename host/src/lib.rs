@@ -1,20 +1,36 @@
 //! Halt many cores and boards at one consistent moment.
 //!
-//! A [`Board`] is one debug probe's worth of nodes, found by the symbols of its firmware; a [`System`] is all of them. The
+//! A [`config::SystemFile`] says which boards there are; [`System::open`] attaches to all of them. A [`Board`] is one debug
+//! probe's worth of nodes, found by the symbols of its firmware; a [`System`] is all of them. The
 //! library reads their control blocks through the probe, sends commands, and proves halted states with
 //! [`stillpoint_core::Certificate`].
 #![forbid(unsafe_code)]
 
 mod board;
+pub mod config;
 mod cut;
+pub mod emulated;
 mod firmware;
+mod flash;
+mod hardware;
+mod lock;
 mod memory;
+mod nearest;
 mod node;
+mod open;
+mod session;
+mod state;
 mod system;
 
 pub use board::{Board, BoardError};
 pub use cut::{ChannelState, Cut, CutError, HaltProof};
 pub use firmware::{Firmware, FirmwareError};
+pub use flash::{FlashStep, flash};
+pub use lock::{BoardLock, LockError};
 pub use memory::{Memory, MemoryError, ProbeMemory};
+pub use nearest::{did_you_mean, nearest};
 pub use node::{Node, Port};
-pub use system::{NodeAddress, System, SystemError};
+pub use open::{OpenCause, OpenError};
+pub use session::{Session, SessionError};
+pub use state::{StateDir, StateError};
+pub use system::{NodeAddress, System, SystemError, UnknownNode};

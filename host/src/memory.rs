@@ -15,7 +15,7 @@ pub enum MemoryError {
 }
 
 /// Words of a board's memory, while it runs or is stopped.
-pub trait Memory {
+pub trait Memory: Send {
     /// Reads words from an address that is a multiple of four.
     fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError>;
     /// Writes words to an address that is a multiple of four.

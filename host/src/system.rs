@@ -12,6 +12,15 @@ pub struct NodeAddress {
     pub core: usize,
 }
 
+/// A name that no node has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no node {name}{hint} (there are: {names})")]
+pub struct UnknownNode {
+    name: String,
+    hint: String,
+    names: String,
+}
+
 /// Why a system did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
@@ -48,6 +57,32 @@ impl System {
     #[must_use]
     pub fn new(boards: Vec<Board>) -> Self {
         Self { boards }
+    }
+
+    /// Its boards.
+    pub fn boards(&mut self) -> &mut [Board] {
+        &mut self.boards
+    }
+
+    /// The name of a node: from the system file, otherwise board and core, as in `A.0`.
+    ///
+    /// # Panics
+    /// When the system has no such board.
+    #[must_use]
+    pub fn node_name(&self, at: NodeAddress) -> String {
+        self.boards[at.board].node_name(at.core)
+    }
+
+    /// The node of this name; board and core, as in `A.0`, always works too.
+    pub fn find(&self, name: &str) -> Result<NodeAddress, UnknownNode> {
+        let addresses = self.addresses();
+        let by_place = |at: &NodeAddress| format!("{}.{}", self.boards[at.board].name(), at.core) == name;
+        let named = addresses.iter().find(|at| self.node_name(**at) == name);
+        named.or_else(|| addresses.iter().find(|at| by_place(at))).copied().ok_or_else(|| {
+            let names: Vec<String> = addresses.iter().map(|at| self.node_name(*at)).collect();
+            let hint = crate::did_you_mean(name, names.iter().map(String::as_str));
+            UnknownNode { name: name.to_owned(), hint, names: names.join(", ") }
+        })
     }
 
     /// Where every node is.

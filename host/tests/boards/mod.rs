@@ -13,7 +13,8 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 /// The ELF file of a demo.
 pub fn firmware(name: &str) -> anyhow::Result<PathBuf> {
     let folder = std::env::var_os("STILLPOINT_FIRMWARE");
-    let folder = folder.context("set STILLPOINT_FIRMWARE to the folder of the demos, or run `cargo xtask test qemu`")?;
+    let folder =
+        folder.context("set STILLPOINT_FIRMWARE to the folder of the demos, or run `cargo xtask test qemu`")?;
     Ok(Path::new(&folder).join(name))
 }
 

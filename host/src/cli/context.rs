@@ -1,0 +1,87 @@
+//! What every command works with.
+use super::{CliError, Output};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use stillpoint::config::{BoardConfig, SystemFile, find_system_file};
+use stillpoint::{System, did_you_mean};
+
+/// The system file, the boards once they are attached, the way to the user, and Ctrl-C.
+pub struct Context {
+    path: Option<PathBuf>,
+    out: Output,
+    interrupted: Arc<AtomicBool>,
+    file: Option<Arc<SystemFile>>,
+    system: Option<System>,
+}
+
+impl Context {
+    pub(super) fn new(path: Option<PathBuf>, out: Output) -> Result<Self, CliError> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = interrupted.clone();
+        // The process must not end between two accesses to a board: a machine may just be stopped for one.
+        ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
+            .map_err(|error| CliError::Usage(format!("cannot listen for Ctrl-C: {error}")))?;
+        Ok(Self { path, out, interrupted, file: None, system: None })
+    }
+
+    /// Where results go.
+    #[must_use]
+    pub fn out(&self) -> Output {
+        self.out
+    }
+
+    /// The system file, read once.
+    pub fn file(&mut self) -> Result<Arc<SystemFile>, CliError> {
+        if let Some(file) = &self.file {
+            return Ok(file.clone());
+        }
+        let path = match &self.path {
+            Some(path) => path.clone(),
+            None => {
+                let here = std::env::current_dir()
+                    .map_err(|error| CliError::Usage(format!("cannot tell the current folder: {error}")))?;
+                find_system_file(&here)?
+            }
+        };
+        let file = Arc::new(SystemFile::read(&path)?);
+        self.file = Some(file.clone());
+        Ok(file)
+    }
+
+    /// The boards of these names; all if there are none.
+    pub fn chosen_boards(&mut self, names: &[String]) -> Result<Vec<BoardConfig>, CliError> {
+        let file = self.file()?;
+        if names.is_empty() {
+            return Ok(file.boards.clone());
+        }
+        let find = |name: &String| {
+            let all = || file.boards.iter().map(|board| board.name.as_str());
+            let found = file.board(name).map(|(_, board)| board.clone());
+            found.ok_or_else(|| CliError::Usage(format!("there is no board {name}{}", did_you_mean(name, all()))))
+        };
+        names.iter().map(find).collect()
+    }
+
+    /// All boards, attached when first asked for. Every one must be there: see [`System::open_each`] for those who can do
+    /// with less.
+    pub fn system(&mut self) -> Result<&mut System, CliError> {
+        let system = match self.system.take() {
+            Some(system) => system,
+            None => System::open(self.file()?.as_ref())?,
+        };
+        Ok(self.system.insert(system))
+    }
+
+    /// Fails once Ctrl-C was pressed, saying how things stand. Long waits ask this; a command that waits for boards ends
+    /// with them detached in order.
+    pub fn check_interrupt(&self, how_things_stand: &'static str) -> Result<(), CliError> {
+        if self.interrupted.load(Ordering::Relaxed) { Err(CliError::Interrupted(how_things_stand)) } else { Ok(()) }
+    }
+
+    /// Set once Ctrl-C was pressed.
+    #[must_use]
+    pub fn interrupt_flag(&self) -> Arc<AtomicBool> {
+        self.interrupted.clone()
+    }
+}

@@ -1,0 +1,74 @@
+//! How a command ends.
+use std::process::ExitCode;
+use stillpoint::config::ConfigError;
+use stillpoint::{OpenError, SessionError, SystemError, UnknownNode};
+
+/// How a command that did its work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All is well.
+    Ok,
+    /// The answer is bad: a certificate that fails, a node that is missing.
+    Bad,
+    /// The question is wrong, or the surroundings are.
+    Usage,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Ok => 0,
+            Exit::Bad => 1,
+            Exit::Usage => 2,
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// Why a command has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The system file is missing or wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A board could not be attached to.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A board's probe or machine would not.
+    #[error("board {board}: {source}")]
+    Session {
+        /// Which board.
+        board: String,
+        /// Why.
+        source: SessionError,
+    },
+    /// The machines of emulated boards would not.
+    #[error(transparent)]
+    Machines(SessionError),
+    /// The boards did not do what was asked.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// No node has this name.
+    #[error(transparent)]
+    UnknownNode(#[from] UnknownNode),
+    /// The user pressed Ctrl-C, or the system wants us to end.
+    #[error("interrupted; {0}")]
+    Interrupted(&'static str),
+    /// Something that only this command knows of.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl CliError {
+    /// The exit code that belongs to it.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Interrupted(_) => Exit::Interrupted,
+            Self::System(_) => Exit::Bad,
+            _ => Exit::Usage,
+        }
+    }
+}

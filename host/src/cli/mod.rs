@@ -1,0 +1,93 @@
+//! The program `stillpoint`: one file per command, each with `Args` and `run`.
+//!
+//! A new command is a file here, a variant of [`Command`] and a line in [`Command::run`]. Its `run` gets a [`Context`] (the
+//! system file, the attached boards, whether Ctrl-C was pressed) and prints its result through [`Output::print`]: text for
+//! people, or with `--json` the same as one JSON value. Results go to standard output, everything else to standard error.
+#![allow(dead_code, reason = "commands to come use the rest")]
+mod context;
+mod down;
+mod error;
+mod flash;
+mod info;
+mod output;
+mod up;
+
+pub use context::Context;
+pub use error::{CliError, Exit};
+pub use output::{Output, Report, paint};
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Halt many cores and boards at one consistent moment.
+#[derive(Parser)]
+#[command(
+    name = "stillpoint",
+    version,
+    about,
+    after_help = "Exit codes: 0 all is well; 1 the answer is bad (a certificate that fails, a node that is missing); \
+                  2 the question is wrong or the surroundings are (usage, system file, no probe); 130 Ctrl-C.\n\n\
+                  Examples:\n  stillpoint up && stillpoint flash\n  stillpoint halt\n  stillpoint resume\n  \
+                  stillpoint --system bench/stillpoint.toml status --json"
+)]
+struct Line {
+    /// The system file; without this option the nearest stillpoint.toml here or in a folder above.
+    #[arg(long, global = true, value_name = "FILE")]
+    system: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Up(up::Args),
+    Down(down::Args),
+    Flash(flash::Args),
+    Info(info::Args),
+}
+
+impl Command {
+    fn run(&self, context: &mut Context) -> Result<Exit, CliError> {
+        match self {
+            Self::Up(args) => up::run(args, context),
+            Self::Down(args) => down::run(args, context),
+            Self::Flash(args) => flash::run(args, context),
+            Self::Info(args) => info::run(args, context),
+        }
+    }
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let line = Line::parse();
+    let out = Output::new(line.json);
+    let result = Context::new(line.system, out).and_then(|mut context| line.command.run(&mut context));
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            out.error(&error);
+            error.exit().into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_sound_and_every_command_has_an_example() {
+        let line = Line::command();
+        line.clone().debug_assert();
+        for command in line.get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Example"), "{} --help has no example", command.get_name());
+            assert!(command.get_about().is_some(), "{} does not say what it does", command.get_name());
+        }
+    }
+}

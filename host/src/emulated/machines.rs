@@ -1,0 +1,189 @@
+//! Starting, finding and stopping the machines of emulated boards.
+use crate::config::{BoardConfig, ProbeConfig, SystemFile};
+use crate::lock::BoardLock;
+use crate::nearest::did_you_mean;
+use crate::session::{Group, SessionError};
+use crate::state::StateDir;
+use probe_rs::Permissions;
+use qemu_probe::{GroupHandle, Link, LinkEnd, Machine, MachineError, MachineKind, QemuProbe, Serial};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// How an emulated board stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MachineState {
+    /// Its machine runs as this process.
+    Up(u32),
+    /// It was started, and its machine is gone: why, as far as known.
+    Ended(String),
+    /// It was not started.
+    Down,
+}
+
+/// What [`up`] did with a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Up {
+    /// Started it, as this process.
+    Started(u32),
+    /// It was up already.
+    Already(u32),
+}
+
+fn emulator(error: MachineError) -> SessionError {
+    SessionError::Emulator(error.to_string())
+}
+
+fn kind_of(board: &BoardConfig) -> Result<MachineKind, SessionError> {
+    MachineKind::ALL.into_iter().find(|kind| kind.name() == board.chip).ok_or_else(|| {
+        let names: Vec<&str> = MachineKind::ALL.iter().map(|kind| kind.name()).collect();
+        let hint = did_you_mean(&board.chip, names.iter().copied());
+        SessionError::Chip(format!("no emulated chip {:?}{hint} (there are: {})", board.chip, names.join(", ")))
+    })
+}
+
+/// How an emulated board stands now.
+pub fn state(file: &SystemFile, board: &BoardConfig) -> Result<MachineState, SessionError> {
+    let folder = StateDir::of(file)?.machine(board);
+    Ok(match Machine::attach(&folder) {
+        Ok(machine) => MachineState::Up(machine.pid()),
+        Err(_) if folder.join("machine.json").exists() => MachineState::Ended(last_words(&folder)),
+        Err(_) => MachineState::Down,
+    })
+}
+
+/// What QEMU said before it ended.
+fn last_words(folder: &Path) -> String {
+    let said = std::fs::read_to_string(folder.join("stderr")).unwrap_or_default();
+    let last = said.lines().rfind(|line| !line.trim().is_empty() && !line.ends_with("has no peer"));
+    last.map_or("QEMU has ended without a word: it was killed".into(), |line| format!("QEMU has ended: {line}"))
+}
+
+/// Starts every emulated board that is not up: powered, empty, waiting to be flashed.
+///
+/// Boards that are joined start together: a wire is made when both its machines start.
+pub fn up(file: &SystemFile) -> Result<Vec<(String, Up)>, SessionError> {
+    let emulated = || file.boards.iter().enumerate().filter(|(_, board)| board.probe == ProbeConfig::Qemu);
+    let mut locks = Vec::new();
+    let mut running = HashMap::new();
+    let state_dir = StateDir::of(file)?;
+    for (index, board) in emulated() {
+        kind_of(board)?;
+        if let MachineState::Up(pid) = state(file, board)? {
+            running.insert(index, pid);
+        } else {
+            locks.push(BoardLock::take(&state_dir.lock(board))?);
+        }
+    }
+    for link in &file.links {
+        let [one, other] = link.between.map(|end| (end.board, running.contains_key(&end.board)));
+        if one.1 != other.1 {
+            let (up, gone) = if one.1 { (one.0, other.0) } else { (other.0, one.0) };
+            let [up, gone] = [up, gone].map(|index| &file.boards[index].name);
+            return Err(SessionError::Emulator(format!(
+                "board {gone} has ended, and board {up}, to which it is joined, is up; run `stillpoint down`, then `up`"
+            )));
+        }
+    }
+    let mut ends: HashMap<(usize, usize), LinkEnd> = HashMap::new();
+    for link in file.links.iter().filter(|link| !running.contains_key(&link.between[0].board)) {
+        let pair = Link::pair().map_err(|error| SessionError::Emulator(format!("cannot make a link: {error}")))?;
+        for (end, wire) in link.between.into_iter().zip([pair.0, pair.1]) {
+            ends.insert((end.board, end.uart), wire);
+        }
+    }
+    let mut done = Vec::new();
+    let mut started: Vec<Machine> = Vec::new();
+    for (index, board) in emulated() {
+        if let Some(pid) = running.get(&index) {
+            done.push((board.name.clone(), Up::Already(*pid)));
+            continue;
+        }
+        match start(&state_dir, board, index, &mut ends) {
+            Ok(machine) => {
+                done.push((board.name.clone(), Up::Started(machine.pid())));
+                started.push(machine);
+            }
+            Err(error) => {
+                // All or nothing: a board without its peers is of no use.
+                started.into_iter().for_each(|machine| drop(machine.stop()));
+                return Err(error);
+            }
+        }
+    }
+    Ok(done)
+}
+
+fn start(
+    state: &StateDir,
+    board: &BoardConfig,
+    index: usize,
+    ends: &mut HashMap<(usize, usize), LinkEnd>,
+) -> Result<Machine, SessionError> {
+    let words = ["firmware".to_owned()].into_iter().chain(board.arguments.iter().cloned());
+    let uarts = ends.keys().filter(|(of, _)| *of == index).map(|(_, uart)| uart + 1).max().unwrap_or(0);
+    let builder = Machine::builder(kind_of(board)?).shared_ram(true).semihosting(words).gdb(true);
+    let wired = (0..uarts)
+        .fold(builder, |builder, uart| builder.serial(ends.remove(&(index, uart)).map_or(Serial::Null, Serial::Link)));
+    wired.detached(state.machine(board)).start().map_err(emulator)
+}
+
+/// Stops an emulated board. Returns how it stood before.
+pub fn down(file: &SystemFile, board: &BoardConfig) -> Result<MachineState, SessionError> {
+    let state_dir = StateDir::of(file)?;
+    let before = state(file, board)?;
+    let _lock = BoardLock::take(&state_dir.lock(board))?;
+    let folder = state_dir.machine(board);
+    if let MachineState::Up(_) = before {
+        Machine::attach(&folder).and_then(Machine::stop).map_err(emulator)?;
+    }
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(SessionError::Emulator(format!("cannot remove {}: {error}", folder.display())))
+        }
+        _ => Ok(before),
+    }
+}
+
+/// All cores of a machine as one.
+struct MachineGroup(GroupHandle);
+
+impl Group for MachineGroup {
+    fn halt(&self) -> Result<(), SessionError> {
+        self.0.halt().map_err(|error| SessionError::Emulator(error.to_string()))
+    }
+
+    fn resume(&self) -> Result<(), SessionError> {
+        self.0.resume().map_err(|error| SessionError::Emulator(error.to_string()))
+    }
+
+    fn keep_halted(&self) -> Result<(), SessionError> {
+        self.0.keep_halted().map_err(|error| SessionError::Emulator(error.to_string()))
+    }
+}
+
+/// Attaches to the machine of an emulated board.
+pub(crate) fn open(
+    state: &StateDir,
+    board: &BoardConfig,
+) -> Result<(probe_rs::Session, Option<Box<dyn Group>>), SessionError> {
+    let kind = kind_of(board)?;
+    let folder = state.machine(board);
+    let machine = Machine::attach(&folder).map_err(|error| match error {
+        MachineError::NotRunning { .. } if folder.join("machine.json").exists() => {
+            SessionError::Down(last_words(&folder))
+        }
+        MachineError::NotRunning { .. } => SessionError::Down("it was not started".into()),
+        other => emulator(other),
+    })?;
+    if machine.kind() != kind {
+        return Err(SessionError::Chip(format!(
+            "it is up as {}, the system file says {kind}; run `stillpoint down`, then `up`",
+            machine.kind()
+        )));
+    }
+    let (probe, group) = QemuProbe::attach(&machine).map_err(emulator)?;
+    let session = probe
+        .attach_with_registry(kind.name(), Permissions::default(), &qemu_probe::registry())
+        .map_err(|source| SessionError::Probe { what: "attach", source })?;
+    Ok((session, Some(Box::new(MachineGroup(group)))))
+}

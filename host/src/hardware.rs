@@ -1,0 +1,54 @@
+//! Boards behind stock debug probes: whatever probe-rs drives.
+use crate::config::{BoardConfig, ProbeConfig};
+use crate::nearest::did_you_mean;
+use crate::session::SessionError;
+use probe_rs::Permissions;
+use probe_rs::config::{Registry, RegistryError};
+use probe_rs::probe::DebugProbeSelector;
+use probe_rs::probe::list::Lister;
+
+/// Attaches to a board through the probe that its selector names.
+pub(crate) fn open(board: &BoardConfig) -> Result<probe_rs::Session, SessionError> {
+    let ProbeConfig::Probe { selector, speed_khz, under_reset } = &board.probe else {
+        return Err(SessionError::NotBuiltIn("qemu"));
+    };
+    if !cfg!(feature = "hardware") {
+        return Err(SessionError::NotBuiltIn("hardware"));
+    }
+    let registry = Registry::from_builtin_families();
+    // Before anything is touched: the wrong sequence for a chip can do harm.
+    registry.get_target_by_name(&board.chip).map_err(|error| unknown_chip(&registry, &board.chip, &error))?;
+    let wanted: DebugProbeSelector = selector
+        .as_str()
+        .parse()
+        .map_err(|_| SessionError::NoProbe { selector: selector.clone(), found: "that is no selector".into() })?;
+    let lister = Lister::new();
+    let mut probe = lister.open(wanted).map_err(|error| SessionError::NoProbe {
+        selector: selector.clone(),
+        found: format!("{error}; connected: {}", connected(&lister)),
+    })?;
+    let fail =
+        |what| move |source: probe_rs::probe::DebugProbeError| SessionError::Probe { what, source: source.into() };
+    if let Some(speed) = speed_khz {
+        probe.set_speed(*speed).map_err(fail("set the speed of the debug clock"))?;
+    }
+    let chip = board.chip.as_str();
+    let attached = if *under_reset {
+        probe.attach_under_reset_with_registry(chip, Permissions::default(), &registry)
+    } else {
+        probe.attach_with_registry(chip, Permissions::default(), &registry)
+    };
+    attached.map_err(|source| SessionError::Probe { what: "attach (is it powered, and is `chip` right?)", source })
+}
+
+fn connected(lister: &Lister) -> String {
+    let probes: Vec<String> = lister.list_all().iter().map(ToString::to_string).collect();
+    if probes.is_empty() { "no probe at all".into() } else { probes.join(", ") }
+}
+
+/// A chip that probe-rs does not know, with the nearest that it does.
+pub(crate) fn unknown_chip(registry: &Registry, chip: &str, error: &RegistryError) -> SessionError {
+    let families = registry.families();
+    let names = families.iter().flat_map(|family| &family.variants).map(|variant| variant.name.as_str());
+    SessionError::Chip(format!("no chip {chip:?} ({error}){}", did_you_mean(chip, names)))
+}

@@ -1,0 +1,167 @@
+//! One board behind its probe: opened, locked, and let go as it should be.
+use crate::config::{BoardConfig, ProbeConfig, SystemFile};
+use crate::lock::{BoardLock, LockError};
+use crate::state::{StateDir, StateError};
+use crate::{Memory, MemoryError, ProbeMemory};
+use std::time::Duration;
+
+/// Why a board could not be opened, or not be stopped or started.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// There is nowhere to keep locks and machines.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// Somebody else has it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The selector is none, or there is no such probe.
+    #[error("no probe {selector} is connected; {found}")]
+    NoProbe {
+        /// What was looked for.
+        selector: String,
+        /// What is there instead.
+        found: String,
+    },
+    /// This build cannot.
+    #[error("this build cannot reach it: it was built without the feature `{0}`")]
+    NotBuiltIn(&'static str),
+    /// probe-rs does not know the chip.
+    #[error("{0}")]
+    Chip(String),
+    /// The emulated board is not there.
+    #[error("it is not up ({0}); start it with `stillpoint up`")]
+    Down(String),
+    /// The emulator failed.
+    #[error("{0}")]
+    Emulator(String),
+    /// probe-rs could not.
+    #[error("cannot {what}: {source}")]
+    Probe {
+        /// What was tried.
+        what: &'static str,
+        /// Why.
+        source: probe_rs::Error,
+    },
+    /// The firmware could not be written.
+    #[error("cannot write the firmware: {0}")]
+    Flash(String),
+    /// The probe has no such operation.
+    #[error("its probe cannot halt all cores as one; a consistent halt needs no such help: leave --group out")]
+    NoGroup,
+}
+
+impl SessionError {
+    fn probe(what: &'static str) -> impl FnOnce(probe_rs::Error) -> Self {
+        move |source| Self::Probe { what, source }
+    }
+}
+
+/// What a probe can do with all cores of a board at once. Stock probes cannot.
+pub(crate) trait Group: Send {
+    /// Halts all cores as one.
+    fn halt(&self) -> Result<(), SessionError>;
+    /// Resumes all cores as one.
+    fn resume(&self) -> Result<(), SessionError>;
+    /// Keeps the cores that are halted now halted when the session ends.
+    fn keep_halted(&self) -> Result<(), SessionError>;
+}
+
+/// A board behind its probe. Cores run on when it is dropped, unless [`Session::leave_halted`] was called.
+pub struct Session {
+    // In this order they are dropped: the lock is free when the probe is.
+    memory: ProbeMemory,
+    group: Option<Box<dyn Group>>,
+    _lock: BoardLock,
+}
+
+/// How long a core may take to halt.
+const HALT_LIMIT: Duration = Duration::from_secs(2);
+
+impl Session {
+    /// Opens the board of a system file.
+    pub fn open(file: &SystemFile, board: &BoardConfig) -> Result<Self, SessionError> {
+        let state = StateDir::of(file)?;
+        let lock = BoardLock::take(&state.lock(board))?;
+        let (session, group) = match &board.probe {
+            ProbeConfig::Qemu => crate::emulated::open(&state, board)?,
+            ProbeConfig::Probe { .. } => (crate::hardware::open(board)?, None),
+        };
+        Ok(Self { memory: ProbeMemory(session), group, _lock: lock })
+    }
+
+    /// How many cores the chip has.
+    #[must_use]
+    pub fn cores(&self) -> usize {
+        self.memory.0.list_cores().len()
+    }
+
+    /// The session of probe-rs.
+    pub fn probe(&mut self) -> &mut probe_rs::Session {
+        &mut self.memory.0
+    }
+
+    /// Whether each core is halted for debugging, as opposed to parked by its agent.
+    pub fn halted(&mut self) -> Result<Vec<bool>, SessionError> {
+        let fail = SessionError::probe;
+        let cores = 0..self.cores();
+        let halted = |core| {
+            let mut core = self.memory.0.core(core).map_err(fail("reach a core"))?;
+            core.core_halted().map_err(fail("ask whether a core is halted"))
+        };
+        cores.map(halted).collect()
+    }
+
+    /// Halts one core; the others run on.
+    pub fn halt_core(&mut self, core: usize) -> Result<(), SessionError> {
+        let mut core = self.memory.0.core(core).map_err(SessionError::probe("reach a core"))?;
+        core.halt(HALT_LIMIT).map_err(SessionError::probe("halt a core")).map(drop)
+    }
+
+    /// Halts all cores as one, where the probe can.
+    pub fn halt_group(&mut self) -> Result<(), SessionError> {
+        self.group.as_ref().ok_or(SessionError::NoGroup)?.halt()
+    }
+
+    /// Lets every halted core run.
+    pub fn run(&mut self) -> Result<(), SessionError> {
+        if let Some(group) = &self.group {
+            return group.resume();
+        }
+        for core in 0..self.cores() {
+            let mut core = self.memory.0.core(core).map_err(SessionError::probe("reach a core"))?;
+            if core.core_halted().map_err(SessionError::probe("ask whether a core is halted"))? {
+                core.run().map_err(SessionError::probe("let a core run"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Resets the board and lets it run from the start.
+    pub fn reset(&mut self) -> Result<(), SessionError> {
+        let fail = SessionError::probe;
+        self.memory.0.core(0).map_err(fail("reach a core"))?.reset().map_err(fail("reset the board"))?;
+        self.run()
+    }
+
+    /// Lets go of the board and leaves halted cores halted.
+    pub fn leave_halted(self) -> Result<(), SessionError> {
+        match &self.group {
+            Some(group) => group.keep_halted(),
+            None => {
+                // Ended in order, a session lets the cores run on. The system takes the probe back all the same.
+                std::mem::forget(self);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Memory for Session {
+    fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError> {
+        self.memory.read(address, into)
+    }
+
+    fn write(&mut self, address: u32, from: &[u32]) -> Result<(), MemoryError> {
+        self.memory.write(address, from)
+    }
+}

@@ -1,0 +1,88 @@
+//! Where the tool keeps what must outlive one command: the machines of emulated boards, and locks.
+use crate::config::{BoardConfig, ProbeConfig, SystemFile};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+/// Why there is no place to keep anything.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// The folder cannot be made.
+    #[error("cannot make {path}: {source}; name another folder in STILLPOINT_STATE", path = path.display())]
+    Make {
+        /// Which folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody else has made the folder.
+    #[error("{path} belongs to another user; name another folder in STILLPOINT_STATE", path = .0.display())]
+    Foreign(PathBuf),
+}
+
+/// The folder of one system, in `$STILLPOINT_STATE`, `$XDG_RUNTIME_DIR/stillpoint` or `/tmp/stillpoint-UID`.
+///
+/// It is named after the path of the system file, so that two systems never meet, and lies where paths are short: a socket
+/// cannot have a long one.
+#[derive(Clone, Debug)]
+pub struct StateDir {
+    common: PathBuf,
+    system: PathBuf,
+}
+
+impl StateDir {
+    /// The folder for this system file, made if needed, readable by this user only.
+    pub fn of(file: &SystemFile) -> Result<Self, StateError> {
+        let common = root();
+        let path = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
+        let mut hasher = DefaultHasher::new();
+        path.hash(&mut hasher);
+        let system = common.join(format!("{:016x}", hasher.finish()));
+        make_private(&common)?;
+        make_private(&system)?;
+        Ok(Self { common, system })
+    }
+
+    /// The run directory of an emulated board.
+    #[must_use]
+    pub fn machine(&self, board: &BoardConfig) -> PathBuf {
+        self.system.join(&board.name)
+    }
+
+    /// The file that is locked while a board is in use. A probe is one thing, whichever system uses it.
+    #[must_use]
+    pub fn lock(&self, board: &BoardConfig) -> PathBuf {
+        match &board.probe {
+            ProbeConfig::Qemu => self.system.join(format!("{}.lock", board.name)),
+            ProbeConfig::Probe { selector, .. } => {
+                let name: String =
+                    selector.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
+                self.common.join(format!("probe-{name}.lock"))
+            }
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    if let Some(folder) = std::env::var_os("STILLPOINT_STATE") {
+        return folder.into();
+    }
+    if let Some(folder) = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| Path::new(folder).is_dir()) {
+        return Path::new(&folder).join("stillpoint");
+    }
+    std::env::temp_dir().join(format!("stillpoint-{}", user()))
+}
+
+/// The number of this user.
+fn user() -> u32 {
+    std::fs::metadata("/proc/self").map_or(0, |meta| meta.uid())
+}
+
+/// Makes a folder that only this user can look into, and refuses one that another user has put there.
+fn make_private(path: &Path) -> Result<(), StateError> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    let meta = made.and_then(|()| std::fs::symlink_metadata(path));
+    let meta = meta.map_err(|source| StateError::Make { path: path.to_owned(), source })?;
+    if meta.uid() == user() && meta.is_dir() { Ok(()) } else { Err(StateError::Foreign(path.to_owned())) }
+}

@@ -20,7 +20,9 @@ fn main() {
     if env::var_os("DEFMT_LOG").is_none() {
         println!("cargo:rustc-env=DEFMT_LOG=info");
     }
-    for argument in ["-Tlink.x", "-Tdefmt.x", "-Tstillpoint.x", "--nmagic"] {
+    // Where names go; without the kit there are none.
+    let names = env::var_os("CARGO_FEATURE_ENABLED").map(|_| "-Tstillpoint.x");
+    for argument in ["-Tlink.x", "-Tdefmt.x", "--nmagic"].into_iter().chain(names) {
         println!("cargo:rustc-link-arg-examples={argument}");
     }
 }

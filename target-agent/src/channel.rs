@@ -3,6 +3,7 @@
 //! A message is serialised into its slot in the open; only the last step, stamp and index, belongs to the event. Both
 //! indices count for ever, so the number of a message in its channel can be read off the ring.
 use crate::doorbell::Waiter;
+#[cfg(feature = "enabled")]
 use crate::lane::Lane;
 use crate::platform::{CoreId, Platform};
 use core::cell::UnsafeCell;
@@ -31,26 +32,29 @@ pub struct Head {
     /// Messages ever taken out. Written by the receiver.
     pub(crate) read: AtomicU32,
     /// Number of slots, and bytes of a slot with its header.
+    #[cfg(feature = "enabled")]
     shape: AtomicU32,
     /// Which ends are claimed.
     claimed: AtomicU32,
     /// Where the sender waits for room, and the receiver for mail: one more than the number of the place, 0 if nowhere.
     waiting: [AtomicU32; 2],
     /// From the sender of messages to their receiver.
+    #[cfg(feature = "enabled")]
     pub(crate) forward: Lane,
     /// From the receiver of messages to their sender.
+    #[cfg(feature = "enabled")]
     pub(crate) reverse: Lane,
 }
 
-/// One message: where in `bytes` it begins and ends, and the bytes: stamp and payload side by side.
+/// One message: where in `bytes` it begins and ends, in 16 bits each, and the bytes: stamp and payload side by side.
 #[repr(C, align(4))]
 struct Slot<const BYTES: usize> {
-    limits: [AtomicU32; 2],
+    limits: AtomicU32,
     bytes: UnsafeCell<[u8; BYTES]>,
 }
 
 /// Bytes before the bytes of a slot.
-const LIMITS: usize = size_of::<[AtomicU32; 2]>();
+const LIMITS: usize = size_of::<AtomicU32>();
 const _: () = assert!(core::mem::offset_of!(Slot<8>, bytes) == LIMITS && size_of::<Slot<8>>() == LIMITS + 8);
 
 // SAFETY: a slot's bytes are used by the sender alone until it publishes the slot through `written`, and by the receiver
@@ -76,14 +80,16 @@ impl<T, const SLOTS: usize, const BYTES: usize> Channel<T, SLOTS, BYTES> {
             head: Head {
                 written: AtomicU32::new(0),
                 read: AtomicU32::new(0),
+                #[cfg(feature = "enabled")]
                 shape: AtomicU32::new((SLOTS as u32) | (size_of::<Slot<BYTES>>() as u32) << 16),
                 claimed: AtomicU32::new(0),
                 waiting: [const { AtomicU32::new(0) }; 2],
+                #[cfg(feature = "enabled")]
                 forward: Lane::new(),
+                #[cfg(feature = "enabled")]
                 reverse: Lane::new(),
             },
-            slots: [const { Slot { limits: [const { AtomicU32::new(0) }; 2], bytes: UnsafeCell::new([0; BYTES]) } };
-                SLOTS],
+            slots: [const { Slot { limits: AtomicU32::new(0), bytes: UnsafeCell::new([0; BYTES]) } }; SLOTS],
             carries: PhantomData,
         }
     }
@@ -136,10 +142,10 @@ impl Head {
 
 impl Ring {
     /// The place of the `index`-th message: its limits and its bytes.
-    fn slot(&self, index: u32) -> (&'static [AtomicU32; 2], *mut u8) {
+    fn slot(&self, index: u32) -> (&'static AtomicU32, *mut u8) {
         let place = (index & (self.count - 1)) as usize;
         // SAFETY: `claim` took pointer, count and size from one static array of slots, and the mask keeps the place
-        // inside. A slot begins with its two limits, and its bytes follow.
+        // inside. A slot begins with its limits, and its bytes follow.
         unsafe {
             let slot = self.slots.add(place * (LIMITS + self.bytes));
             (&*slot.cast(), slot.add(LIMITS).cast_mut())
@@ -162,9 +168,8 @@ impl Ring {
     #[inline]
     pub(crate) fn publish(&self, begin: usize, end: usize) {
         let written = self.head.written.load(Ordering::Relaxed);
-        let ([first, last], _) = self.slot(written);
-        first.store(begin as u32, Ordering::Relaxed);
-        last.store(end as u32, Ordering::Relaxed);
+        let (limits, _) = self.slot(written);
+        limits.store(begin as u32 | (end as u32) << 16, Ordering::Relaxed);
         self.head.written.store(written.wrapping_add(1), Ordering::Release);
     }
 
@@ -172,13 +177,13 @@ impl Ring {
     #[cfg(feature = "sabotage")]
     pub(crate) fn publish_again(&self) {
         let written = self.head.written.load(Ordering::Relaxed);
-        let ([first, last], from) = self.slot(written.wrapping_sub(1));
+        let (limits, from) = self.slot(written.wrapping_sub(1));
         let (_, to) = self.slot(written);
-        let limits = [first, last].map(|limit| limit.load(Ordering::Relaxed) as usize);
+        let limits = limits.load(Ordering::Relaxed) as usize;
         if self.count > 1 && written.wrapping_sub(self.head.read.load(Ordering::Acquire)) < self.count {
             // SAFETY: both are slots of `bytes` bytes, different ones; the second is free, so only the sender uses it.
             unsafe { core::ptr::copy_nonoverlapping(from, to, self.bytes) };
-            self.publish(limits[0], limits[1]);
+            self.publish(limits & 0xFFFF, limits >> 16);
         }
     }
 
@@ -194,8 +199,9 @@ impl Ring {
         if self.head.written.load(Ordering::Acquire) == read {
             return None;
         }
-        let ([first, last], bytes) = self.slot(read);
-        let (begin, end) = (first.load(Ordering::Relaxed) as usize, last.load(Ordering::Relaxed) as usize);
+        let (limits, bytes) = self.slot(read);
+        let limits = limits.load(Ordering::Relaxed);
+        let (begin, end) = ((limits & 0xFFFF) as usize, (limits >> 16) as usize);
         // SAFETY: the slot is published, so the sender does not touch it until `free`, which needs this borrow to end.
         let bytes = unsafe { core::slice::from_raw_parts(bytes, self.bytes) };
         bytes.get(begin..end)

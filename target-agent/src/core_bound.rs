@@ -66,6 +66,7 @@ impl<P: Platform, T> CoreBound<P, T> {
     }
 
     /// Whether a context of the owner that the calling one interrupted is using the value.
+    #[cfg(any(feature = "enabled", test))]
     pub fn is_busy(&self) -> bool {
         self.owner() == Some(P::core()) && self.busy.load(Ordering::Relaxed)
     }

@@ -17,21 +17,25 @@ pub struct Doorbells<P> {
     places: [[Place; WAITERS]; MAX_CORES],
     claimed: [AtomicU8; MAX_CORES],
     wakers: PerCore<P, [Cell<Option<Waker>>; WAITERS]>,
+    #[cfg(feature = "enabled")]
     urgent: PerCore<P, Cell<Handler>>,
 }
 
 /// What a core does when its urgent bell rings.
+#[cfg(feature = "enabled")]
 pub trait Urgent: Sync {
     /// Serves the bell, in interrupt context, on the core that was rung.
     fn on_urgent(&self);
 }
 
+#[cfg(feature = "enabled")]
 impl<F: Fn() + Sync> Urgent for F {
     fn on_urgent(&self) {
         self();
     }
 }
 
+#[cfg(feature = "enabled")]
 type Handler = Option<&'static dyn Urgent>;
 
 struct Place {
@@ -57,6 +61,7 @@ impl<P: Platform> Doorbells<P> {
                 MAX_CORES],
             claimed: [const { AtomicU8::new(0) }; MAX_CORES],
             wakers: PerCore::new([const { [const { Cell::new(None) }; WAITERS] }; MAX_CORES]),
+            #[cfg(feature = "enabled")]
             urgent: PerCore::new([const { Cell::new(None) }; MAX_CORES]),
         }
     }
@@ -98,6 +103,7 @@ impl<P: Platform> Doorbells<P> {
     }
 
     /// Serves [`Bell::Urgent`] on the core that was rung.
+    #[cfg(feature = "enabled")]
     pub fn answer_urgent(&self) {
         if let Some(handler) = self.urgent.with(Cell::get) {
             handler.on_urgent();
@@ -105,6 +111,7 @@ impl<P: Platform> Doorbells<P> {
     }
 
     /// What the calling core does when its urgent bell rings.
+    #[cfg(feature = "enabled")]
     pub fn on_urgent(&self, handler: &'static dyn Urgent) {
         self.urgent.with(|cell| cell.set(Some(handler)));
     }
@@ -218,6 +225,7 @@ mod tests {
         assert!(Fake::doorbells().claim(CoreId::ONE).is_ok());
     }
 
+    #[cfg(feature = "enabled")]
     #[test]
     fn the_urgent_bell_runs_the_handler_of_the_core_that_was_rung() {
         static HEARD_BY: AtomicU8 = AtomicU8::new(9);

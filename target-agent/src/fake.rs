@@ -12,6 +12,7 @@ use std::vec::Vec;
 
 std::thread_local! {
     static CORE: Cell<CoreId> = const { Cell::new(CoreId::ZERO) };
+    #[cfg(feature = "enabled")]
     static FROZEN: Cell<bool> = const { Cell::new(false) };
     static MASKED: Cell<bool> = const { Cell::new(false) };
     static COUNTER: Cell<u64> = const { Cell::new(0) };
@@ -58,7 +59,10 @@ pub fn deliver_bells() {
         on(core, || match bell {
             Bell::Executor => (),
             Bell::Mailbox => Fake::doorbells().answer(),
+            #[cfg(feature = "enabled")]
             Bell::Urgent => Fake::doorbells().answer_urgent(),
+            #[cfg(not(feature = "enabled"))]
+            Bell::Urgent => (),
         });
     }
 }
@@ -117,16 +121,21 @@ unsafe impl Platform for Fake {
     fn doorbells() -> &'static Doorbells<Self> {
         DOORBELLS.with(|bells| *bells)
     }
+    #[cfg(feature = "enabled")]
     fn freeze_time() {
         FROZEN.set(true);
     }
+    #[cfg(feature = "enabled")]
     fn thaw_time() {
         FROZEN.set(false);
     }
+    #[cfg(feature = "enabled")]
     fn delay() -> u64 {
         0
     }
+    #[cfg(feature = "enabled")]
     fn poll_lines() {}
+    #[cfg(feature = "enabled")]
     fn host_bell(_core: CoreId) -> Option<(u32, u32)> {
         None
     }

@@ -2,8 +2,15 @@
 //!
 //! Everything but [`platform`]'s one folder per chip is written against the [`Platform`](platform::Platform) trait, so
 //! it builds without a chip and is tested on the host; the feature named after a chip adds that chip.
+//!
+//! The feature `enabled`, on unless taken away, is the kit. Without it the same program builds to plain channels and links
+//! between the same cores, and nothing of the kit is in it: `plain/` has what then stands in its place.
 #![no_std]
 
+#[cfg(feature = "enabled")]
+pub mod agent;
+#[cfg(not(feature = "enabled"))]
+#[path = "plain/agent.rs"]
 pub mod agent;
 pub mod channel;
 mod core_bound;
@@ -11,17 +18,30 @@ pub mod doorbell;
 #[cfg(target_os = "none")]
 pub mod executor;
 pub mod faulty;
+#[cfg(feature = "enabled")]
 mod lane;
 pub mod log;
+mod macros;
 pub mod mailbox;
+#[cfg(feature = "enabled")]
+pub mod name;
+#[cfg(not(feature = "enabled"))]
+#[path = "plain/name.rs"]
 pub mod name;
 #[cfg(all(feature = "mps2-an521", target_os = "none"))]
 mod on_chip;
+mod open_error;
 mod per_core;
 pub mod platform;
 pub mod port;
+#[cfg(feature = "enabled")]
 pub mod sabotage;
 pub mod serial;
+#[cfg(feature = "enabled")]
+mod tap;
+#[cfg(not(feature = "enabled"))]
+#[path = "plain/tap.rs"]
+mod tap;
 pub mod time;
 
 pub use channel::Channel;

@@ -5,26 +5,14 @@
 use crate::channel::{End, Ring};
 use crate::doorbell::Waiter;
 use crate::platform::{CoreId, Platform};
-use crate::sabotage::{self, Sabotage};
+#[cfg(feature = "sabotage")]
+use crate::sabotage::Sabotage;
+use crate::tap::Tap;
 use core::future::poll_fn;
 use core::marker::PhantomData;
 use core::task::{Context, Poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stillpoint_core::PortId;
-
-/// What ports need of the agent of their core, whatever its sizes.
-pub(crate) trait Sections: Sync {
-    /// How many bytes a stamp can have.
-    fn stamp_room(&self) -> usize;
-    /// Sends: the stamp goes to the front of `stamp`, and `commit` is called with it and its length inside the event.
-    /// False if nothing can be sent now.
-    fn send(&self, port: PortId, stamp: &mut [u8], commit: &mut dyn FnMut(&mut [u8], usize)) -> bool;
-    /// How long the stamp is with which `message` begins.
-    fn stamp_len(&self, message: &[u8]) -> Option<usize>;
-    /// Receives `message`, and `commit` is called inside the event. False if it cannot be received.
-    fn receive(&self, port: PortId, message: &[u8], commit: &mut dyn FnMut()) -> bool;
-}
 
 /// Why a message was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +38,7 @@ pub enum ReceiveError {
 
 /// The end of a channel into which a node puts messages.
 pub struct Outbox<P: 'static, T> {
-    agent: &'static dyn Sections,
-    port: PortId,
+    tap: Tap,
     ring: Ring,
     room: Waiter<P>,
     peer: CoreId,
@@ -59,28 +46,16 @@ pub struct Outbox<P: 'static, T> {
 }
 
 impl<P: Platform, T> Outbox<P, T> {
-    pub(crate) fn open(
-        agent: &'static dyn Sections,
-        port: PortId,
-        ring: Ring,
-        me: CoreId,
-        peer: CoreId,
-    ) -> Option<Self> {
+    pub(crate) fn open(tap: Tap, ring: Ring, me: CoreId, peer: CoreId) -> Option<Self> {
         let room = P::doorbells().claim(me).ok()?;
         ring.head.set_waiter(End::Sender, &room);
-        Some(Self { agent, port, ring, room, peer, carries: PhantomData })
-    }
-
-    /// The port of this end.
-    #[must_use]
-    pub fn port(&self) -> PortId {
-        self.port
+        Some(Self { tap, ring, room, peer, carries: PhantomData })
     }
 
     /// Has the agent do something wrong at this end, for messages once `after` more were sent. For tests.
     #[cfg(feature = "sabotage")]
     pub fn sabotage(&self, sabotage: Sabotage, after: u32) {
-        sabotage::choose(sabotage, P::core(), self.port, after, self.ring.share());
+        self.tap.sabotage::<P>(sabotage, after, self.ring.share());
     }
 }
 
@@ -90,7 +65,7 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
     /// # Errors
     /// There is no room now, or there never will be.
     pub fn try_send(&mut self, message: &T) -> Result<(), SendError> {
-        let stamp_room = self.agent.stamp_room();
+        let stamp_room = self.tap.stamp_room();
         let slot = self.ring.free_slot().ok_or(SendError::Full)?;
         let (stamp, payload) = slot.split_at_mut_checked(stamp_room).ok_or(SendError::TooLong)?;
         let length = postcard::to_slice(message, payload).map_err(|_| SendError::TooLong)?.len();
@@ -98,15 +73,15 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
         let stamp: *mut [u8] = stamp;
         // SAFETY: the slot stays ours until it is published, which happens inside, last.
         let stamp = unsafe { &mut *stamp };
-        let (ring, port) = (&self.ring, self.port);
-        let sent = self.agent.send(self.port, stamp, &mut |stamp, used| {
+        let (ring, tap) = (&self.ring, &self.tap);
+        let sent = tap.send(stamp, |stamp, used| {
             // Stamp and payload side by side, so that a message is one piece.
             let begin = stamp.len() - used;
             stamp.copy_within(..used, begin);
-            if !sabotage::once(Sabotage::LostMessage, P::core(), port) {
-                ring.publish(begin, end);
-            }
-            sabotage::duplicate(P::core(), port);
+            #[cfg(not(feature = "sabotage"))]
+            ring.publish(begin, end);
+            #[cfg(feature = "sabotage")]
+            tap.publish_or_not::<P>(ring, begin, end);
         });
         if !sent {
             return Err(SendError::NotStarted);
@@ -141,8 +116,7 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
 
 /// The end of a channel from which a node takes messages.
 pub struct Inbox<P: 'static, T> {
-    agent: &'static dyn Sections,
-    port: PortId,
+    tap: Tap,
     ring: Ring,
     mail: Waiter<P>,
     peer: CoreId,
@@ -150,22 +124,10 @@ pub struct Inbox<P: 'static, T> {
 }
 
 impl<P: Platform, T> Inbox<P, T> {
-    pub(crate) fn open(
-        agent: &'static dyn Sections,
-        port: PortId,
-        ring: Ring,
-        peer: CoreId,
-        me: CoreId,
-    ) -> Option<Self> {
+    pub(crate) fn open(tap: Tap, ring: Ring, peer: CoreId, me: CoreId) -> Option<Self> {
         let mail = P::doorbells().claim(me).ok()?;
         ring.head.set_waiter(End::Receiver, &mail);
-        Some(Self { agent, port, ring, mail, peer, carries: PhantomData })
-    }
-
-    /// The port of this end.
-    #[must_use]
-    pub fn port(&self) -> PortId {
-        self.port
+        Some(Self { tap, ring, mail, peer, carries: PhantomData })
     }
 }
 
@@ -176,11 +138,11 @@ impl<P: Platform, T: DeserializeOwned> Inbox<P, T> {
     /// There is none, or it cannot be received.
     pub fn try_recv(&mut self) -> Result<T, ReceiveError> {
         let message = self.ring.front().ok_or(ReceiveError::Empty)?;
-        let length = self.agent.stamp_len(message).ok_or(ReceiveError::Refused)?;
+        let length = self.tap.stamp_len(message).ok_or(ReceiveError::Refused)?;
         // Before the event, while the slot is still ours.
         let decoded = message.get(length..).and_then(|payload| postcard::from_bytes(payload).ok());
         let ring = &self.ring;
-        if !self.agent.receive(self.port, message, &mut || ring.free()) {
+        if !self.tap.receive(message, || ring.free()) {
             return Err(ReceiveError::Refused);
         }
         self.ring.head.wake::<P>(End::Sender, self.peer);

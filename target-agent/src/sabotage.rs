@@ -111,14 +111,8 @@ mod unarmed {
         false
     }
     #[inline(always)]
-    pub(crate) const fn once(_: Sabotage, _: CoreId, _: PortId) -> bool {
-        false
-    }
-    #[inline(always)]
-    pub(crate) const fn duplicate(_: CoreId, _: PortId) {}
-    #[inline(always)]
     pub(crate) const fn send_after_stop(_: CoreId, _: PortId) {}
 }
 
 #[cfg(not(feature = "sabotage"))]
-pub(crate) use unarmed::{always, duplicate, once, send_after_stop};
+pub(crate) use unarmed::{always, send_after_stop};

@@ -8,45 +8,23 @@ use crate::core_bound::CoreBound;
 use crate::doorbell::Waiter;
 use crate::per_core::CoreWaker;
 use crate::platform::Platform;
+use crate::time::TICK_SHIFT;
+use core::future::poll_fn;
 use core::ops::Range;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
+use embassy_futures::select::select;
 use embedded_io_async::{Read, Write};
-use stillpoint_core::Hello;
-use stillpoint_core::link::{Config, Counters, Lane, Ledger, Link, LinkEvent, LinkPhase, MAX_FRAME, wire_bytes};
+use stillpoint_core::link::{Config, Counters, Lane, Link, LinkPhase, MAX_FRAME, wire_bytes};
 
-/// What comes out of a link beside messages.
-pub(crate) enum Heard<'a> {
-    /// The link came up, and this is what the peer says of itself.
-    Up { hello: Hello, resumed: bool },
-    /// The link went down.
-    Down,
-    /// The peer was reset, and took this many of our messages with it.
-    PeerReset { lost: u8 },
-    /// A control item.
-    Control(&'a [u8]),
-}
-
-/// A link as its agent sees it, whatever its sizes and its UART.
-pub(crate) trait Wired: Sync {
-    /// Moves bytes, and messages unless `stopped`; who must be told of more is `waker`. What comes out beside messages
-    /// goes to `hear`. True if anything moved.
-    fn pump(&self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool;
-    /// Queues a control item. False when the lane is full; try again after the next pump.
-    fn send_control(&self, item: &[u8]) -> bool;
-    /// Whether every control item that was sent is known to have arrived.
-    fn is_quiet(&self) -> bool;
-    /// What a hello says from now on; matters only while the link is not up.
-    fn introduce(&self, hello: Hello);
-    /// Where the data lane stands.
-    fn ledger(&self) -> Option<Ledger>;
-    /// Whether the caller interrupted the pump.
-    fn is_busy(&self) -> bool;
-    /// Has the pump run soon.
-    fn wake(&self);
-    /// After how many log ticks the link wants to be pumped even if nothing happens.
-    fn deadline(&self) -> Option<u32>;
-}
+#[cfg(feature = "enabled")]
+mod wired;
+#[cfg(not(feature = "enabled"))]
+#[path = "plain/wired.rs"]
+mod wired;
+use wired::Hear;
+#[cfg(feature = "enabled")]
+pub(crate) use wired::{Heard, Wired};
 
 /// Memory for a serial link: `W` frames of at most `F` bytes each way.
 pub struct Serial<P: 'static, R, T, const W: usize = 4, const F: usize = 96> {
@@ -78,6 +56,7 @@ struct Inner<P: 'static, R, T, const W: usize, const F: usize> {
     into: Stage<P>,
     oversized: u32,
     /// The peer was reset since the link was last up: the next session is not the old one gone on.
+    #[cfg(feature = "enabled")]
     peer_was_reset: bool,
 }
 
@@ -120,7 +99,31 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
         into.ring.head.set_waiter(End::Sender, &into.waiter);
         let link = Link::new(config, incarnation);
         let frame = [0; wire_bytes(MAX_FRAME)];
-        self.line.put(Inner { link, line, frame, unsent: 0..0, out, into, oversized: 0, peer_was_reset: false }).ok()
+        let inner = Inner {
+            link,
+            line,
+            frame,
+            unsent: 0..0,
+            out,
+            into,
+            oversized: 0,
+            #[cfg(feature = "enabled")]
+            peer_was_reset: false,
+        };
+        self.line.put(inner).ok()
+    }
+}
+
+impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Serial<P, R, T, W, F> {
+    /// Calls `pump` whenever there may be something to move, for ever. It says whether anything moved.
+    pub(crate) async fn keep_going(&self, mut pump: impl FnMut(&Waker) -> bool) -> ! {
+        loop {
+            let work = poll_fn(|context| if pump(context.waker()) { Poll::Ready(()) } else { Poll::Pending });
+            // The link wants to be pumped then even if nothing happens.
+            let deadline = self.line.try_with(|inner| inner.link.next_deadline(link_time::<P>())).flatten();
+            let counts = u64::from(deadline.unwrap_or(1 << 20)) << TICK_SHIFT;
+            select(work, crate::time::sleep(counts)).await;
+        }
     }
 }
 
@@ -132,11 +135,11 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Default for Serial<P, R,
 
 /// The time of links: real time, in log ticks.
 pub(crate) fn link_time<P: Platform>() -> u32 {
-    (P::long_counter() >> crate::agent::TICK_SHIFT) as u32
+    (P::long_counter() >> TICK_SHIFT) as u32
 }
 
 impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
-    fn pump(&mut self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
+    fn pump(&mut self, stopped: bool, waker: &Waker, hear: &mut Hear<'_>) -> bool {
         let now = link_time::<P>();
         self.link.set_stopped(stopped);
         let mut moved = self.bytes_in(now, waker, hear);
@@ -151,7 +154,7 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
         moved | self.bytes_out(now, waker)
     }
 
-    fn bytes_in(&mut self, now: u32, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
+    fn bytes_in(&mut self, now: u32, waker: &Waker, hear: &mut Hear<'_>) -> bool {
         let mut bytes = [0; 64];
         let count = poll_once(pin!(self.line.receiver.read(&mut bytes)), waker);
         for &byte in bytes.iter().take(count) {
@@ -160,30 +163,12 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
             }
             while let Some(item) = self.link.front(Lane::Control) {
                 if !item.before_reset {
-                    hear(Heard::Control(item.bytes));
+                    wired::control(item.bytes, hear);
                 }
                 self.link.take(Lane::Control);
             }
         }
         count > 0
-    }
-
-    fn tell(&mut self, event: LinkEvent, hear: &mut dyn FnMut(Heard<'_>)) {
-        match event {
-            LinkEvent::Up { .. } => {
-                let resumed = !core::mem::take(&mut self.peer_was_reset);
-                if let Some(hello) = self.link.peer_hello().first_chunk().and_then(|bytes| Hello::from_bytes(*bytes)) {
-                    hear(Heard::Up { hello, resumed });
-                }
-            }
-            LinkEvent::Down => hear(Heard::Down),
-            LinkEvent::PeerReset { lost_data, .. } => {
-                self.peer_was_reset = true;
-                hear(Heard::PeerReset { lost: lost_data });
-            }
-            // There will be no session with it: the link stays down, which the host sees.
-            LinkEvent::Incompatible { .. } => {}
-        }
     }
 
     /// From the application's ring into the window.
@@ -247,47 +232,5 @@ fn poll_once<E>(transfer: core::pin::Pin<&mut impl Future<Output = Result<usize,
     match transfer.poll(&mut Context::from_waker(waker)) {
         Poll::Ready(Ok(count)) => count,
         Poll::Ready(Err(_)) | Poll::Pending => 0,
-    }
-}
-
-impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for Serial<P, R, T, W, F> {
-    fn pump(&self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
-        if !stopped {
-            self.waker.register(waker);
-        }
-        self.line.try_with(|inner| inner.pump(stopped, waker, hear)).unwrap_or(false)
-    }
-
-    fn send_control(&self, item: &[u8]) -> bool {
-        self.line.try_with(|inner| inner.link.send(Lane::Control, item).is_ok()).unwrap_or(false)
-    }
-
-    fn is_quiet(&self) -> bool {
-        self.line.try_with(|inner| inner.link.unacknowledged(Lane::Control) == 0).unwrap_or(false)
-    }
-
-    fn introduce(&self, hello: Hello) {
-        self.line.try_with(|inner| {
-            if inner.link.phase() != LinkPhase::Up {
-                // A hello is never longer than what the link takes.
-                let _ = inner.link.set_hello(&hello.to_bytes());
-            }
-        });
-    }
-
-    fn ledger(&self) -> Option<Ledger> {
-        self.line.try_with(|inner| inner.link.ledger(Lane::Data))
-    }
-
-    fn is_busy(&self) -> bool {
-        self.line.is_busy()
-    }
-
-    fn wake(&self) {
-        self.waker.wake();
-    }
-
-    fn deadline(&self) -> Option<u32> {
-        self.line.try_with(|inner| inner.link.next_deadline(link_time::<P>())).flatten()
     }
 }

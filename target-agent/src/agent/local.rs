@@ -4,12 +4,10 @@ use crate::lane::{Lane, Taken};
 use crate::platform::{Bell, CoreId, Platform};
 use crate::sabotage::{self, Sabotage};
 use crate::serial::Wired;
+use crate::time::TICK_SHIFT;
 use stillpoint_core::log::{LogRing, LogWriter};
 use stillpoint_core::predicate::{SlotId, SlotSet};
 use stillpoint_core::{Effects, Event, HaltId, Input, Node, NodeId, PortId, PortSet, StampKind, Then};
-
-/// One log tick is this many counts of the platform's counter, as a shift.
-pub(crate) const TICK_SHIFT: u32 = 4;
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,

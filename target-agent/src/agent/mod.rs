@@ -5,7 +5,7 @@ mod park;
 mod report;
 mod service;
 
-pub(crate) use local::TICK_SHIFT;
+pub use crate::open_error::OpenError;
 pub use park::{ParkedAgent, stillpoint_park};
 
 use crate::channel::{Channel, End};
@@ -15,6 +15,7 @@ use crate::per_core::PerCore;
 use crate::platform::{CoreId, MAX_CORES, Platform};
 use crate::port::{Inbox, Outbox};
 use crate::serial::{Line, Serial, Stage};
+use crate::tap::Tap;
 use core::cell::RefCell;
 use core::sync::atomic::Ordering;
 use embedded_io_async::{Read, Write};
@@ -23,7 +24,7 @@ use stillpoint_core::control::{ControlBlock, PortBlock, VERSION};
 use stillpoint_core::link::Config;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::WATCHES;
-use stillpoint_core::{Command, ConnectError, Direction, Event, Input, NodeId, PortId, StampKind, StepError, Then};
+use stillpoint_core::{Command, Direction, Event, Input, NodeId, PortId, StampKind, StepError, Then};
 
 /// A host refuses an image that does not have this symbol before it reads a byte of its memory.
 #[unsafe(no_mangle)]
@@ -83,27 +84,6 @@ macro_rules! system {
         static $name: $crate::agent::Agents<$crate::platform::Chip, { $nodes }, { $ports }, { $log }> =
             $crate::agent::Agents::new(&STILLPOINT_SHARED);
     };
-}
-
-/// Why an agent could not begin, or a port not be opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenError {
-    /// This core has begun already.
-    AlreadyBegun,
-    /// This core has not begun.
-    NotBegun,
-    /// This end of the channel belongs to somebody.
-    EndTaken,
-    /// All ports, or all watches, or all places to wait at are taken.
-    NoneLeft,
-    /// The nodes cannot be connected so.
-    Connect(ConnectError),
-}
-
-impl From<ConnectError> for OpenError {
-    fn from(error: ConnectError) -> Self {
-        Self::Connect(error)
-    }
 }
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
@@ -174,7 +154,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         let ring = channel.claim(End::Sender).ok_or(OpenError::EndTaken)?;
         let head = ring.head;
         let port = self.connect(name, Direction::Out, to, core, &head.forward, &head.reverse, head)?;
-        Outbox::open(self.agents, port, ring, self.core, core).ok_or(OpenError::NoneLeft)
+        Outbox::open(Tap::new(self.agents, port), ring, self.core, core).ok_or(OpenError::NoneLeft)
     }
 
     /// The receiving end of a channel from node `from`, which runs on `core` of this chip.
@@ -191,7 +171,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         let ring = channel.claim(End::Receiver).ok_or(OpenError::EndTaken)?;
         let head = ring.head;
         let port = self.connect(name, Direction::In, from, core, &head.reverse, &head.forward, head)?;
-        Inbox::open(self.agents, port, ring, core, self.core).ok_or(OpenError::NoneLeft)
+        Inbox::open(Tap::new(self.agents, port), ring, core, self.core).ok_or(OpenError::NoneLeft)
     }
 
     /// The two ends at this node of a serial link to node `peer`: messages out through `out`, in through `into`.
@@ -230,8 +210,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
             }
             ((), Then::Continue)
         });
-        let outbox = Outbox::open(self.agents, out_port, app_out, here, here).ok_or(OpenError::NoneLeft)?;
-        let inbox = Inbox::open(self.agents, in_port, app_in, here, here).ok_or(OpenError::NoneLeft)?;
+        let outbox = Outbox::open(Tap::new(self.agents, out_port), app_out, here, here).ok_or(OpenError::NoneLeft)?;
+        let inbox = Inbox::open(Tap::new(self.agents, in_port), app_in, here, here).ok_or(OpenError::NoneLeft)?;
         Ok((outbox, inbox))
     }
 
@@ -240,21 +220,16 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         &self,
         link: &'static Serial<P, R, T, W, F>,
     ) -> ! {
-        use crate::serial::Wired;
-        use embassy_futures::select::select;
-        loop {
-            let work = core::future::poll_fn(|context| {
-                let moved = self.agents.serve_link(link, context.waker()).moved;
-                // What came in may have been a halt. While the node runs there is nothing to stand still for, and serving
-                // the link once more without this waker would lose the next wake-up.
-                if !self.agents.runs() {
-                    self.agents.section(|_| ((), Then::Park));
-                }
-                if moved { core::task::Poll::Ready(()) } else { core::task::Poll::Pending }
-            });
-            let ticks = u64::from(link.deadline().unwrap_or(1 << 20)) << TICK_SHIFT;
-            select(work, crate::time::sleep(ticks)).await;
-        }
+        link.keep_going(|waker| {
+            let moved = self.agents.serve_link(link, waker).moved;
+            // What came in may have been a halt. While the node runs there is nothing to stand still for, and serving
+            // the link once more without this waker would lose the next wake-up.
+            if !self.agents.runs() {
+                self.agents.section(|_| ((), Then::Park));
+            }
+            moved
+        })
+        .await
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call per kind of port, and everything is known only here")]
@@ -363,20 +338,4 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Watch<P,
             ((), then.unwrap_or(Then::Continue))
         });
     }
-}
-
-/// A cheap local event with a name: `trace!(agent, "token taken")`.
-#[macro_export]
-macro_rules! trace {
-    ($agent:expr, $text:literal) => {
-        $agent.trace($crate::name!(trace $text))
-    };
-}
-
-/// A watch with a name: `let holding = watch!(agent, "holding")?;`, then `holding.set(1)`.
-#[macro_export]
-macro_rules! watch {
-    ($agent:expr, $text:literal) => {
-        $agent.watch($crate::name!(watch $text))
-    };
 }

@@ -4,7 +4,7 @@ use super::park::{ParkedAgent, stillpoint_park};
 use super::{Agents, Local};
 use crate::doorbell::Urgent;
 use crate::platform::Platform;
-use crate::port::Sections;
+use crate::tap::Sections;
 use core::sync::atomic::Ordering;
 use core::task::Waker;
 use stillpoint_core::control::CommandWords;

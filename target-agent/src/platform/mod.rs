@@ -135,18 +135,23 @@ pub unsafe trait Platform: Sized + 'static {
     fn doorbells() -> &'static Doorbells<Self>;
 
     /// Stops the calling core's time line, see [`crate::time`].
+    #[cfg(feature = "enabled")]
     fn freeze_time();
 
     /// Lets the calling core's time line run on where it stopped.
+    #[cfg(feature = "enabled")]
     fn thaw_time();
 
     /// How many counts the calling core's time line has stood still in all.
+    #[cfg(feature = "enabled")]
     fn delay() -> u64;
 
     /// Does what the interrupts of this core's serial lines would do; called over and over while they are masked.
+    #[cfg(feature = "enabled")]
     fn poll_lines();
 
     /// The register of the urgent bell of `core`, and what to write there: a host rings it through its probe.
+    #[cfg(feature = "enabled")]
     fn host_bell(core: CoreId) -> Option<(u32, u32)>;
 
     /// Starts core 1 with its own stack. Returns once `main` is on its way there.

@@ -30,6 +30,7 @@ impl CoreTime {
 
     /// Wakes what is due and sets the alarm for what is next.
     fn serve<P: Platform>(&self) {
+        #[cfg(feature = "enabled")]
         if self.line.get().is_frozen() {
             P::set_alarm(None);
             return;
@@ -67,6 +68,7 @@ impl<P: Platform> TimeDriver<P> {
     }
 
     /// Stops the calling core's time: its clock stands, its timers do not fire. The other core's run on.
+    #[cfg(feature = "enabled")]
     pub fn freeze(&self) {
         self.0.with(|time| {
             let mut line = time.line.get();
@@ -77,6 +79,7 @@ impl<P: Platform> TimeDriver<P> {
     }
 
     /// Lets the calling core's time run on where it stopped, its alarm set anew. Says how many counts it stood.
+    #[cfg(feature = "enabled")]
     pub fn thaw(&self) -> u64 {
         self.0.with(|time| {
             let mut line = time.line.get();
@@ -89,6 +92,7 @@ impl<P: Platform> TimeDriver<P> {
 
     /// How many counts the calling core's line has stood still in all.
     #[must_use]
+    #[cfg(feature = "enabled")]
     pub fn delay(&self) -> u64 {
         self.0.with(|time| time.line.get().delay())
     }

@@ -25,7 +25,10 @@ static __INTERRUPTS: [Vector; COUNT] = {
     table[ALARM] = alarm;
     table[ALARM + 1] = alarm;
     table[MHU0] = ordinary_doorbells;
-    table[MHU1] = urgent_doorbell;
+    #[cfg(feature = "enabled")]
+    {
+        table[MHU1] = urgent_doorbell;
+    }
     let mut number = 0;
     while number < uart::COUNT {
         table[uart::receive_interrupt(number)] = uart::on_receive;
@@ -41,8 +44,12 @@ pub fn prepare() {
     for interrupt in (0..COUNT).filter(|&interrupt| interrupt != MHU1) {
         set_priority(interrupt, 0x80);
     }
-    set_priority(MHU1, 0);
-    for interrupt in [MHU0, MHU1, ALARM + core.index()] {
+    #[cfg(feature = "enabled")]
+    {
+        set_priority(MHU1, 0);
+        open(MHU1);
+    }
+    for interrupt in [MHU0, ALARM + core.index()] {
         open(interrupt);
     }
 }
@@ -53,6 +60,7 @@ pub fn open(interrupt: usize) {
 }
 
 /// Whether an interrupt is let through to the calling core.
+#[cfg(feature = "enabled")]
 pub fn is_open(interrupt: usize) -> bool {
     read(NVIC_ENABLE + 4 * (interrupt / 32)) >> (interrupt % 32) & 1 != 0
 }
@@ -84,6 +92,7 @@ unsafe extern "C" fn ordinary_doorbells() {
     // For the executor's bell, having left the sleep is enough.
 }
 
+#[cfg(feature = "enabled")]
 unsafe extern "C" fn urgent_doorbell() {
     take_bells(1);
     DOORBELLS.answer_urgent();

@@ -35,6 +35,7 @@ static DOORBELLS: Doorbells<Mps2An521> = Doorbells::new();
 
 embassy_time_driver::time_driver_impl!(static TIME: TimeDriver<Mps2An521> = TimeDriver::new());
 
+#[cfg(feature = "enabled")]
 /// Every core's time: freeze it, thaw it, ask for its delay.
 #[must_use]
 pub fn time() -> &'static TimeDriver<Mps2An521> {
@@ -136,22 +137,27 @@ unsafe impl Platform for Mps2An521 {
         &DOORBELLS
     }
 
+    #[cfg(feature = "enabled")]
     fn freeze_time() {
         TIME.freeze();
     }
 
+    #[cfg(feature = "enabled")]
     fn thaw_time() {
         TIME.thaw();
     }
 
+    #[cfg(feature = "enabled")]
     fn delay() -> u64 {
         TIME.delay()
     }
 
+    #[cfg(feature = "enabled")]
     fn poll_lines() {
         uart::poll();
     }
 
+    #[cfg(feature = "enabled")]
     fn host_bell(core: CoreId) -> Option<(u32, u32)> {
         let (mhu, bit) = registers::doorbell(Bell::Urgent);
         Some((registers::mhu_set(mhu, core) as u32, bit))

@@ -165,6 +165,7 @@ pub(super) unsafe extern "C" fn on_receive() {
 }
 
 /// Fetches received bytes for a core whose interrupts are masked.
+#[cfg(feature = "enabled")]
 pub(super) fn poll() {
     for (number, shared) in UARTS.iter().enumerate() {
         if shared.opened.load(Ordering::Relaxed) && interrupts::is_open(receive_interrupt(number)) {

@@ -1,0 +1,28 @@
+//! A link that carries messages and nothing else: what it has to say besides is heard by nobody.
+use super::{Inner, Serial};
+use crate::platform::Platform;
+use core::marker::PhantomData;
+use core::task::Waker;
+use embedded_io_async::{Read, Write};
+use stillpoint_core::link::LinkEvent;
+
+/// Nobody.
+pub(super) struct Hear<'a>(PhantomData<&'a ()>);
+
+/// Nobody here sends control items.
+#[inline]
+pub(super) fn control(_item: &[u8], _hear: &mut Hear<'_>) {}
+
+impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
+    /// The link looks after itself.
+    #[inline]
+    pub(super) fn tell(&mut self, _event: LinkEvent, _hear: &mut Hear<'_>) {}
+}
+
+impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Serial<P, R, T, W, F> {
+    /// Moves bytes and messages. True if anything moved.
+    pub(crate) fn pump(&self, waker: &Waker) -> bool {
+        self.waker.register(waker);
+        self.line.try_with(|inner| inner.pump(false, waker, &mut Hear(PhantomData))).unwrap_or(false)
+    }
+}

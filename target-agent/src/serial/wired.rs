@@ -1,0 +1,104 @@
+//! A link as a wire of its node: what the agent hears through it and says, besides messages.
+use super::{Inner, Serial};
+use crate::platform::Platform;
+use core::task::Waker;
+use embedded_io_async::{Read, Write};
+use stillpoint_core::Hello;
+use stillpoint_core::link::{Lane, Ledger, LinkEvent, LinkPhase};
+
+/// What comes out of a link beside messages.
+pub(crate) enum Heard<'a> {
+    /// The link came up, and this is what the peer says of itself.
+    Up { hello: Hello, resumed: bool },
+    /// The link went down.
+    Down,
+    /// The peer was reset, and took this many of our messages with it.
+    PeerReset { lost: u8 },
+    /// A control item.
+    Control(&'a [u8]),
+}
+
+/// A link as its agent sees it, whatever its sizes and its UART.
+pub(crate) trait Wired: Sync {
+    /// Moves bytes, and messages unless `stopped`; who must be told of more is `waker`. What comes out beside messages
+    /// goes to `hear`. True if anything moved.
+    fn pump(&self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool;
+    /// Queues a control item. False when the lane is full; try again after the next pump.
+    fn send_control(&self, item: &[u8]) -> bool;
+    /// Whether every control item that was sent is known to have arrived.
+    fn is_quiet(&self) -> bool;
+    /// What a hello says from now on; matters only while the link is not up.
+    fn introduce(&self, hello: Hello);
+    /// Where the data lane stands.
+    fn ledger(&self) -> Option<Ledger>;
+    /// Whether the caller interrupted the pump.
+    fn is_busy(&self) -> bool;
+    /// Has the pump run soon.
+    fn wake(&self);
+}
+
+/// Who is told.
+pub(super) type Hear<'a> = dyn FnMut(Heard<'_>) + 'a;
+
+/// A control item came in.
+pub(super) fn control(item: &[u8], hear: &mut Hear<'_>) {
+    hear(Heard::Control(item));
+}
+
+impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
+    pub(super) fn tell(&mut self, event: LinkEvent, hear: &mut Hear<'_>) {
+        match event {
+            LinkEvent::Up { .. } => {
+                let resumed = !core::mem::take(&mut self.peer_was_reset);
+                if let Some(hello) = self.link.peer_hello().first_chunk().and_then(|bytes| Hello::from_bytes(*bytes)) {
+                    hear(Heard::Up { hello, resumed });
+                }
+            }
+            LinkEvent::Down => hear(Heard::Down),
+            LinkEvent::PeerReset { lost_data, .. } => {
+                self.peer_was_reset = true;
+                hear(Heard::PeerReset { lost: lost_data });
+            }
+            // There will be no session with it: the link stays down, which the host sees.
+            LinkEvent::Incompatible { .. } => {}
+        }
+    }
+}
+
+impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for Serial<P, R, T, W, F> {
+    fn pump(&self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
+        if !stopped {
+            self.waker.register(waker);
+        }
+        self.line.try_with(|inner| inner.pump(stopped, waker, hear)).unwrap_or(false)
+    }
+
+    fn send_control(&self, item: &[u8]) -> bool {
+        self.line.try_with(|inner| inner.link.send(Lane::Control, item).is_ok()).unwrap_or(false)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.line.try_with(|inner| inner.link.unacknowledged(Lane::Control) == 0).unwrap_or(false)
+    }
+
+    fn introduce(&self, hello: Hello) {
+        self.line.try_with(|inner| {
+            if inner.link.phase() != LinkPhase::Up {
+                // A hello is never longer than what the link takes.
+                let _ = inner.link.set_hello(&hello.to_bytes());
+            }
+        });
+    }
+
+    fn ledger(&self) -> Option<Ledger> {
+        self.line.try_with(|inner| inner.link.ledger(Lane::Data))
+    }
+
+    fn is_busy(&self) -> bool {
+        self.line.is_busy()
+    }
+
+    fn wake(&self) {
+        self.waker.wake();
+    }
+}

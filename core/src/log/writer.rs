@@ -126,7 +126,7 @@ impl<const N: usize> LogWriter<N> {
         if self.sync_due || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY {
             if self.dropped != 0 {
                 entry.put(GAP);
-                varint::put(self.dropped, |byte| entry.put(byte));
+                put_number(&mut entry, self.dropped);
                 self.dropped = 0;
             }
             self.put_sync(&mut entry, now, standing);
@@ -192,18 +192,18 @@ impl<const N: usize> LogWriter<N> {
             return;
         }
         entry.put(CAUSES);
-        varint::put(skipped, |byte| entry.put(byte));
-        varint::put(mask, |byte| entry.put(byte));
+        put_number(entry, skipped);
+        put_number(entry, mask);
         for (place, (told, known)) in self.told.iter().zip(standing.clock).enumerate() {
             if mask >> (place & 31) & 1 != 0 {
-                varint::put(known.wrapping_sub(*told), |byte| entry.put(byte));
+                put_number(entry, known.wrapping_sub(*told));
             }
         }
         let message = match event.kind {
             EventKind::Send | EventKind::Receive => standing.counts.get(usize::from(event.arg)).copied().unwrap_or(0),
             _ => 0,
         };
-        varint::put(message, |byte| entry.put(byte));
+        put_number(entry, message);
     }
 
     /// Where the node stands with the record that follows.
@@ -215,12 +215,18 @@ impl<const N: usize> LogWriter<N> {
         // The record that follows has a time difference of zero.
         self.advance(now);
         for word in [standing.number.0, now, self.high] {
-            varint::put(word, |byte| entry.put(byte));
+            put_number(entry, word);
         }
         for word in standing.clock.iter().chain(standing.counts) {
-            varint::put(*word, |byte| entry.put(byte));
+            put_number(entry, *word);
         }
     }
+}
+
+/// A number of a rare record: one copy of the loop.
+#[inline(never)]
+fn put_number<const S: usize>(entry: &mut Entry<'_, S>, value: u32) {
+    varint::put(value, |byte| entry.put(byte));
 }
 
 impl<const N: usize> Default for LogWriter<N> {

@@ -303,6 +303,8 @@ pub enum StepError {
     NotRunning,
     /// The node has started already.
     AlreadyStarted,
+    /// This is the application's own step, which [`Node::serve`](crate::Node::serve) does not take.
+    NotServed,
     /// The node has no such port.
     NoSuchPort(PortId),
     /// Messages do not leave here; the port is an incoming one.
@@ -330,6 +332,7 @@ impl fmt::Display for StepError {
         match self {
             Self::NotRunning => f.write_str("the node has not started, or is stopped"),
             Self::AlreadyStarted => f.write_str("the node has started already"),
+            Self::NotServed => f.write_str("this is a step of the application: give it to `step`"),
             Self::NoSuchPort(port) => write!(f, "the node has no port {}", port.0),
             Self::NotOutgoing(port) => write!(f, "messages do not leave through port {}", port.0),
             Self::NotIncoming(port) => write!(f, "messages do not come in through port {}", port.0),

@@ -15,17 +15,23 @@ impl<const N: usize, const P: usize> Node<N, P> {
             Input::Send { port, stamp } => self.send(port, stamp),
             Input::Receive { port, stamp } => self.receive(port, stamp),
             Input::Watch { watch, value } => self.watch(watch, value),
+            rare => self.serve(rare),
+        }
+    }
+
+    /// [`step`](Self::step) for everything that is not the application's own doing, in one copy however many callers there
+    /// are: where code is scarce, call this for what is rare. The application's own steps it refuses.
+    #[inline(never)]
+    pub fn serve(&mut self, input: Input<'_, N>) -> Result<Effects, StepError> {
+        match input {
+            Input::Event(_) | Input::Send { .. } | Input::Receive { .. } | Input::Watch { .. } => {
+                Err(StepError::NotServed)
+            }
             Input::Start { known, last_halt } => self.start(known, last_halt),
             Input::Fault { cause } => self.fault(cause),
             Input::Marker { port, marker } => self.marker(port, marker),
-            Input::Delivered { ports, id } => {
-                let reaction = self.halting.delivered(ports, id);
-                Ok(self.react(reaction, None))
-            }
-            Input::DrainLimit => {
-                let reaction = self.halting.give_up(self.linked());
-                Ok(self.react(reaction, None))
-            }
+            Input::Delivered { ports, id } => Ok(self.delivered(ports, id)),
+            Input::DrainLimit => Ok(self.drain_limit()),
             Input::Release { port, id } => self.release(port, id),
             Input::PredicateMarker { port, reached } => self.predicate_marker_arrived(port, reached),
             Input::Hello { port, hello, resumed } => self.greet(port, hello, resumed),
@@ -56,6 +62,12 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let log = self.recording.records(&event).then_some(event);
         let outcome = if self.predicates.is_idle() { Outcome::NOTHING } else { self.evaluate(event) };
         if outcome.is_empty() { Effects { log, ..Effects::NONE } } else { self.advance(outcome, log) }
+    }
+
+    /// The same for what is no part of the application's work.
+    #[inline(never)]
+    fn happen_rarely(&mut self, event: Event) -> Effects {
+        self.happen(event)
     }
 
     /// Out of line and by value, so that an event that nothing is armed for stays in registers.
@@ -150,6 +162,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn wrong_end(&self, port: PortId, error: StepError) -> StepError {
         if self.linked().contains(port) { error } else { StepError::NoSuchPort(port) }
     }
@@ -163,6 +176,21 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     #[cold]
+    #[inline(never)]
+    fn delivered(&mut self, ports: PortSet, id: HaltId) -> Effects {
+        let reaction = self.halting.delivered(ports, id);
+        self.react(reaction, None)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drain_limit(&mut self) -> Effects {
+        let reaction = self.halting.give_up(self.linked());
+        self.react(reaction, None)
+    }
+
+    #[cold]
+    #[inline(never)]
     fn release(&mut self, port: PortId, id: HaltId) -> Result<Effects, StepError> {
         self.check_port(port)?;
         let reaction = self.halting.release(id);
@@ -170,6 +198,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn predicate_marker_arrived(&mut self, port: PortId, reached: Reached) -> Result<Effects, StepError> {
         self.check_port(port)?;
         let mut effects = Effects::NONE;
@@ -181,6 +210,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn start(&mut self, known: EventNumber, last_halt: HaltId) -> Result<Effects, StepError> {
         if self.halting.phase != Phase::Starting {
             return Err(StepError::AlreadyStarted);
@@ -193,10 +223,11 @@ impl<const N: usize, const P: usize> Node<N, P> {
         // Only heard of: if it is not over yet, the node joins it again.
         self.halting.hear_of(last_halt);
         self.halting.phase = Phase::Running;
-        Ok(self.happen(Event::new(EventKind::Reset, self.number().epoch().into())))
+        Ok(self.happen_rarely(Event::new(EventKind::Reset, self.number().epoch().into())))
     }
 
     #[cold]
+    #[inline(never)]
     fn fault(&mut self, cause: u32) -> Result<Effects, StepError> {
         match self.halting.phase {
             Phase::Running | Phase::Suspended => {}
@@ -207,7 +238,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             }
             Phase::Starting | Phase::Faulted => return Err(StepError::NotRunning),
         }
-        let mut effects = self.happen(Event { kind: EventKind::Fault, arg: 0, value: cause });
+        let mut effects = self.happen_rarely(Event { kind: EventKind::Fault, arg: 0, value: cause });
         if effects.then != Then::Halt {
             let reaction = self.initiate();
             self.add_reaction(reaction, None, &mut effects);
@@ -253,6 +284,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn greet(&mut self, port: PortId, hello: Hello, resumed: bool) -> Result<Effects, StepError> {
         self.check_port(port)?;
         self.up = self.up.with(port);
@@ -272,7 +304,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.halting.hear_of(hello.last_halt);
         let mut effects = match restarted {
             Some(effects) => effects,
-            None if self.halting.is_running() => self.happen(Event::new(EventKind::LinkUp, port.0.into())),
+            None if self.halting.is_running() => self.happen_rarely(Event::new(EventKind::LinkUp, port.0.into())),
             None => Effects::NONE,
         };
         // What was announced while the link was down did not arrive.
@@ -300,7 +332,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         }
         if self.halting.is_running() {
             self.clock.start_epoch_after(self.id, known);
-            return Some(self.happen(Event::new(EventKind::Reset, self.number().epoch().into())));
+            return Some(self.happen_rarely(Event::new(EventKind::Reset, self.number().epoch().into())));
         }
         // Not running: only the number is taken, and the epoch begins above it when the node starts.
         if let Some(entry) = self.clock.entries.get_mut(usize::from(self.id.0)) {
@@ -310,19 +342,21 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn link_down(&mut self, port: PortId) -> Result<Effects, StepError> {
         self.check_port(port)?;
         self.up = self.up.without(port);
         let reaction = self.halting.give_up(PortSet::EMPTY.with(port));
         let mut effects = Effects::NONE;
         if self.halting.is_running() && reaction == Reaction::Nothing {
-            effects = self.happen(Event::new(EventKind::LinkDown, port.0.into()));
+            effects = self.happen_rarely(Event::new(EventKind::LinkDown, port.0.into()));
         }
         self.add_reaction(reaction, None, &mut effects);
         Ok(effects)
     }
 
     #[cold]
+    #[inline(never)]
     fn command(&mut self, command: Command<'_>) -> Result<Effects, StepError> {
         let mut effects = Effects::NONE;
         match command {

@@ -324,6 +324,9 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let truncated = StepError::Stamp(StampError::Truncated);
     assert_eq!(refused(&mut a, Input::Receive { port: IN, stamp: &[] }), truncated);
     assert_eq!(refused(&mut a, Input::start()), StepError::AlreadyStarted);
+    let before = a.clone();
+    assert_eq!(a.serve(Input::Event(Event::local(1))), Err(StepError::NotServed));
+    assert_eq!(a, before);
     let halt = Event::new(EventKind::Halt, 1);
     assert_eq!(refused(&mut a, Input::Event(halt)), StepError::NotALocalEvent(EventKind::Halt));
     assert!(matches!(refused(&mut a, Input::Watch { watch: 200, value: 0 }), StepError::Watch(_)));

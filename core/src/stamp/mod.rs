@@ -155,7 +155,7 @@ impl<const N: usize> Said<N> {
         let mut places = body.iter_mut();
         let mut left = mask;
         let mut widest = 0;
-        for (now, said) in clock.entries.iter().zip(&mut self.entries) {
+        let mut say = |now: &u32, said: &mut u32| {
             if left & 1 != 0
                 && let Some(place) = places.next()
             {
@@ -165,6 +165,18 @@ impl<const N: usize> Said<N> {
                 *said = *now;
             }
             left >>= 1;
+        };
+        // Four at a time, written out: also where loops are not unrolled for the sake of size.
+        let (fours, rest) = clock.entries.as_chunks::<4>();
+        let (said_fours, said_rest) = self.entries.as_chunks_mut::<4>();
+        for ([a, b, c, d], [e, f, g, h]) in fours.iter().zip(said_fours) {
+            say(a, e);
+            say(b, f);
+            say(c, g);
+            say(d, h);
+        }
+        for (now, said) in rest.iter().zip(said_rest) {
+            say(now, said);
         }
         self.changed = 0;
         let short = widest <= 0xFF;
@@ -225,7 +237,7 @@ impl<const N: usize> Said<N> {
         }
         let (mut left, mut bit, mut raised) = (mask, 1u32, 0);
         let mut differences = differences.iter();
-        for (heard, mine) in self.entries.iter_mut().zip(&mut clock.entries) {
+        let mut hear = |heard: &mut u32, mine: &mut u32| {
             if left & 1 != 0
                 && let Some(difference) = differences.next()
             {
@@ -237,6 +249,17 @@ impl<const N: usize> Said<N> {
             }
             left >>= 1;
             bit <<= 1;
+        };
+        let (fours, rest) = self.entries.as_chunks_mut::<4>();
+        let (my_fours, my_rest) = clock.entries.as_chunks_mut::<4>();
+        for ([a, b, c, d], [e, f, g, h]) in fours.iter_mut().zip(my_fours) {
+            hear(a, e);
+            hear(b, f);
+            hear(c, g);
+            hear(d, h);
+        }
+        for (heard, mine) in rest.iter_mut().zip(my_rest) {
+            hear(heard, mine);
         }
         Ok((1 + mask_bytes(N) + count, raised))
     }

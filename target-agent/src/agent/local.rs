@@ -99,9 +99,31 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     }
 
     /// One step of the node and what it asks for. Returns what the core does then; `None` if the step was refused.
-    #[inline]
+    ///
+    /// One copy for everything rare; what the application does at every step has a function of its own.
+    #[inline(never)]
     pub fn step<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, input: Input<'_, N>) -> Option<Then> {
-        let Ok(effects) = self.node.step(input) else { return self.refuse() };
+        let Ok(effects) = self.node.serve(input) else { return self.refuse() };
+        if let Some(event) = effects.log {
+            self.record::<P, LOG>(ring, &event);
+        }
+        self.settle_rest::<P, LOG>(ring, effects)
+    }
+
+    /// A step without a message: a tracepoint, a watch.
+    #[inline]
+    pub fn event<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) -> Option<Then> {
+        let Ok(effects) = self.node.step(Input::Event(event)) else { return self.refuse() };
+        if effects.log.is_some() {
+            self.record::<P, LOG>(ring, &event);
+        }
+        self.settle_rest::<P, LOG>(ring, effects)
+    }
+
+    /// A watch has a new value.
+    #[inline]
+    pub fn watch<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, watch: u8, value: i32) -> Option<Then> {
+        let Ok(effects) = self.node.step(Input::Watch { watch, value }) else { return self.refuse() };
         if let Some(event) = effects.log {
             self.record::<P, LOG>(ring, &event);
         }

@@ -334,7 +334,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Watch<P,
     pub fn set(&self, value: i32) {
         let agents = self.agents;
         agents.section(|local| {
-            let then = local.step::<P, LOG>(agents.ring(), Input::Watch { watch: self.number, value });
+            let then = local.watch::<P, LOG>(agents.ring(), self.number, value);
             ((), then.unwrap_or(Then::Continue))
         });
     }

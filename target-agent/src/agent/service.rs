@@ -27,7 +27,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     #[inline]
     pub fn event(&self, event: Event) {
         self.section(|local| {
-            let then = local.step::<P, LOG>(self.ring(), Input::Event(event));
+            let then = local.event::<P, LOG>(self.ring(), event);
             ((), then.unwrap_or(Then::Continue))
         });
     }

@@ -2,7 +2,7 @@
 use crate::{Firmware, Memory, MemoryError, Node, Session};
 use std::time::{Duration, Instant};
 use stillpoint_core::Command;
-use stillpoint_core::control::{CommandError, CommandWords, ControlLayout, HeaderError};
+use stillpoint_core::control::{CommandError, CommandWords, ControlLayout, HeaderError, Refusal};
 
 /// Why a board did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -33,8 +33,16 @@ pub enum BoardError {
         limit: Duration,
     },
     /// The node refused the command.
-    #[error("core {core} refused the command (code {code:#x})")]
+    #[error("core {core} refused the command: {refusal}")]
     Refused {
+        /// Which core.
+        core: usize,
+        /// Its answer.
+        refusal: Refusal,
+    },
+    /// The node found no command in the words it was given.
+    #[error("core {core} did not understand the command (code {code}): are host and firmware of one release?")]
+    NotUnderstood {
         /// Which core.
         core: usize,
         /// Its answer.
@@ -195,7 +203,12 @@ impl Board {
             self.reach.memory().read(answer_at, &mut answer)?;
             match answer {
                 [0, _, answered] if answered == sequence => return Ok(()),
-                [code, _, answered] if answered == sequence => return Err(BoardError::Refused { core, code }),
+                [code, value, answered] if answered == sequence => {
+                    return Err(match Refusal::from_words(code, value) {
+                        Some(refusal) => BoardError::Refused { core, refusal },
+                        None => BoardError::NotUnderstood { core, code },
+                    });
+                }
                 _ if Instant::now() > until => return Err(BoardError::NoAnswer { core, limit: ANSWER_LIMIT }),
                 _ => std::thread::yield_now(),
             }

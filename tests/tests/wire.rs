@@ -90,7 +90,7 @@ fn the_table_of_the_control_block_is_its_layout() {
     let mut layout = vec![(0, "magic"), (1, "version"), (2, "size"), (3, "shape")];
     layout.extend(words!(
         revision phase last_halt markers_seen undelivered up refused time delay order log text bell name watches clock ports
-        fault command answer
+        fault slots command answer
     ));
     layout.push((size_of::<Block>() / 4, "end"));
     let section = section("Control block");

@@ -1,6 +1,7 @@
 //! The layout, kept by the compiler.
+use super::slot::SlotBlock;
 use super::{MAGIC, VERSION};
-use crate::predicate::WATCHES;
+use crate::predicate::{SLOTS, WATCHES};
 use crate::{Direction, MAX_NODES, MAX_PORTS, NodeId, Phase, StampKind};
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -8,7 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// What a node tells the host, and the host the node.
 ///
 /// The node owns every word but those of [`CommandBlock`], which the host owns. `revision` is odd while the node changes
-/// what lies between `phase` and `fault`.
+/// what lies between `phase` and `command`.
 ///
 /// # Example: the host checks before it believes
 /// ```
@@ -64,6 +65,8 @@ pub struct ControlBlock<const N: usize, const P: usize> {
     pub ports: [PortBlock; P],
     /// Why the node crashed, if it did.
     pub fault: FaultBlock,
+    /// The predicates of each slot, as far as the node knows them.
+    pub slots: [SlotBlock; SLOTS],
     /// What the host wants.
     pub command: CommandBlock,
     /// What came of it.
@@ -322,6 +325,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
                 }
             }; P],
             fault: FaultBlock::new(),
+            slots: [const { SlotBlock::new() }; SLOTS],
             command: CommandBlock {
                 words: [const { zero() }; super::CommandWords::LEN],
                 checksum: zero(),
@@ -356,6 +360,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
             words.into_iter().chain(&port.ledger).for_each(&f);
         }
         self.fault.words().for_each(&f);
+        self.slots.iter().flat_map(SlotBlock::words).for_each(&f);
         self.command.words.iter().chain([&self.command.checksum, &self.command.sequence]).for_each(&f);
         [&self.answer.error, &self.answer.value, &self.answer.sequence].into_iter().for_each(&f);
     }
@@ -455,6 +460,7 @@ impl ControlLayout {
     const FIXED_WORDS: usize = 31 + 2 * WATCHES;
     const PORT_WORDS: usize = size_of::<PortBlock>() / WORD;
     const FAULT_WORDS: usize = size_of::<FaultBlock>() / WORD;
+    const SLOTS_WORDS: usize = SLOTS * SlotBlock::WORDS;
     const COMMAND_WORDS: usize = size_of::<CommandBlock>() / WORD;
     const ANSWER_WORDS: usize = size_of::<AnswerBlock>() / WORD;
 
@@ -499,10 +505,16 @@ impl ControlLayout {
         self.port(self.ports)
     }
 
+    /// Byte offset of the first predicate slot.
+    #[must_use]
+    pub const fn slots(&self) -> usize {
+        self.fault() + Self::FAULT_WORDS * WORD
+    }
+
     /// Byte offset of the command block.
     #[must_use]
     pub const fn command(&self) -> usize {
-        self.fault() + Self::FAULT_WORDS * WORD
+        self.slots() + Self::SLOTS_WORDS * WORD
     }
 
     /// Byte offset of the answer block.
@@ -528,6 +540,7 @@ macro_rules! layout_agrees {
             assert!(offset_of!(Block, clock) == layout.clock());
             assert!(offset_of!(Block, ports) == layout.port(0));
             assert!(offset_of!(Block, fault) == layout.fault());
+            assert!(offset_of!(Block, slots) == layout.slots());
             assert!(offset_of!(Block, command) == layout.command());
             assert!(offset_of!(Block, answer) == layout.answer());
             assert!(layout.answer() + ControlLayout::ANSWER_WORDS * WORD == size_of::<Block>());

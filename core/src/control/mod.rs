@@ -5,12 +5,16 @@
 //! block scribbled over by a wild pointer is reported and never executed.
 mod block;
 mod command;
+mod refusal;
+mod slot;
 
 pub use block::{
     AnswerBlock, CommandBlock, ControlBlock, ControlLayout, FaultBlock, HeaderError, Location, PortBlock, StateCode,
     WatchBlock,
 };
 pub use command::{CommandError, CommandWords, command_checksum};
+pub use refusal::{Refusal, RefusalCode};
+pub use slot::{SlotBlock, SlotState};
 
 /// First word of every control block: `STLP`.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"STLP");

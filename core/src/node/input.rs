@@ -227,6 +227,8 @@ pub struct Effects {
     pub log: Option<Event>,
     /// This many of the lent bytes are the message's stamp; commit the message.
     pub stamp: u8,
+    /// Predicates that this event advanced: [`Node::predicate_marker`](crate::Node::predicate_marker) says to which stage.
+    pub advanced: SlotSet,
     /// Predicates whose last stage this event satisfied: the cause of the halt that follows.
     pub fired: SlotSet,
     /// Send a predicate marker of each of these slots, [`Node::predicate_marker`](crate::Node::predicate_marker)...
@@ -269,6 +271,7 @@ impl Effects {
     pub const NONE: Self = Self {
         log: None,
         stamp: 0,
+        advanced: SlotSet::EMPTY,
         fired: SlotSet::EMPTY,
         announce: SlotSet::EMPTY,
         announce_to: PortSet::EMPTY,

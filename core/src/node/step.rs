@@ -81,7 +81,8 @@ impl<const N: usize, const P: usize> Node<N, P> {
     /// What follows when an event advanced a predicate.
     #[cold]
     fn advance(&mut self, outcome: Outcome, log: Option<Event>) -> Effects {
-        let mut effects = Effects { log, announce: outcome.announce, fired: outcome.fired, ..Effects::NONE };
+        let Outcome { advanced, announce, fired } = outcome;
+        let mut effects = Effects { log, advanced, announce, fired, ..Effects::NONE };
         if !outcome.announce.is_empty() {
             effects.announce_to = self.up;
         }

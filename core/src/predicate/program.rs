@@ -99,6 +99,29 @@ impl Program {
         core::iter::from_fn(move || if cursor.left > 0 { cursor.term().ok() } else { None })
     }
 
+    /// The watches that its conditions read, one bit each.
+    #[must_use]
+    pub fn watches_read(&self) -> u8 {
+        let mut read = 0;
+        for term in self.terms() {
+            let Matcher::Condition(mut code) = term.matcher else { continue };
+            while let Ok((op, size)) = Op::decode(code) {
+                if let Op::Watch(watch) | Op::WatchCompare { watch, .. } = op {
+                    read |= 1u8.wrapping_shl(watch.into());
+                }
+                code = code.get(size..).unwrap_or_default();
+            }
+        }
+        read
+    }
+
+    /// A number that tells this program from others; never 0.
+    #[must_use]
+    pub fn checksum(&self) -> u32 {
+        let mix = |sum: u32, byte: &u8| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        self.0.iter().fold(0x811C_9DC5, mix) | 1
+    }
+
     fn cursor(&self) -> Cursor<'_> {
         Cursor { bytes: &self.0, at: 1, left: self.0[0] >> 4, stages: self.stages() }
     }

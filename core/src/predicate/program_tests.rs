@@ -79,3 +79,25 @@ fn no_single_byte_change_makes_the_verifier_or_the_program_misbehave() {
         }
     }
 }
+
+#[test]
+fn the_watches_it_reads_are_found_in_every_term_and_form() {
+    let compare = Op::WatchCompare { watch: 7, relation: crate::predicate::Relation::Less, constant: 0x1234 };
+    let program = crate::predicate::ProgramBuilder::new(2)
+        .push_condition_term(1, 1, &[Op::Const(0x0d0d), Op::Watch(2), Op::Add])
+        .push_event_term(1, 1, EventKind::Send, Some(5))
+        .push_condition_term(2, 3, &[compare])
+        .finish()
+        .unwrap();
+    assert_eq!(program.watches_read(), 1 << 2 | 1 << 7);
+    assert_eq!(Program::verify(&[0x01]).unwrap().watches_read(), 0);
+}
+
+#[test]
+fn programs_that_differ_in_one_byte_have_different_checksums() {
+    let of = |bytes: &[u8]| Program::verify(bytes).unwrap().checksum();
+    let mut other = GOOD;
+    other[10] = 12;
+    assert_ne!(of(&GOOD), of(&other));
+    assert_ne!(of(&[0x01]), of(&[0x02]));
+}

@@ -5,9 +5,16 @@ use super::{Detector, EvalContext, Generation, MAX_TERMS_PER_STAGE, Program, Rea
 use crate::Event;
 
 /// What the node knows of the predicate in a slot.
+///
+/// # Example: a slot that was never used
+/// ```
+/// use stillpoint_core::predicate::{Predicates, SlotId, SlotPhase};
+/// assert_eq!(Predicates::new().state(SlotId::ALL[0]).phase, SlotPhase::Unknown);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(super) enum Phase {
+#[repr(u8)]
+pub enum Phase {
     /// The slot was never used, as far as this node knows.
     Unknown,
     /// Others look for something that this node has no program for: it passes on what it hears.

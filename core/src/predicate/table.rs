@@ -2,6 +2,7 @@
 use super::slot::{EventKey, Phase, Slot};
 use super::{Carry, Detector, EvalContext, Generation, Program, Reached, SLOTS, SlotId, SlotSet, WATCHES};
 use crate::Event;
+use crate::control::SlotState;
 use core::fmt;
 
 /// The predicates of one node.
@@ -193,6 +194,13 @@ impl Predicates {
     pub fn installed(&self, slot: SlotId) -> Option<(Generation, Detector, &Program)> {
         let entry = &self.slots[slot.index()];
         entry.has_program().then_some((entry.generation, entry.detector, &entry.program))
+    }
+
+    /// How far the predicate in a slot has come, as far as this node knows.
+    #[must_use]
+    pub fn state(&self, slot: SlotId) -> SlotState {
+        let Slot { phase, generation, awaits, detector, .. } = self.slots[slot.index()];
+        SlotState { phase, generation, stage: awaits.saturating_sub(1), detector, enabled: awaits > 0 }
     }
 
     /// Whether the predicate in this slot fired on this node.

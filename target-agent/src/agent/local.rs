@@ -5,8 +5,9 @@ use crate::platform::{Bell, CoreId, Platform};
 use crate::sabotage::{self, Sabotage};
 use crate::serial::Wired;
 use crate::time::TICK_SHIFT;
+use stillpoint_core::control::SlotBlock;
 use stillpoint_core::log::{LogRing, LogWriter};
-use stillpoint_core::predicate::{SlotId, SlotSet};
+use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
 use stillpoint_core::{Effects, Event, HaltId, Input, Node, NodeId, PortId, PortSet, StampKind, Then};
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
@@ -24,6 +25,8 @@ pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub refused: u32,
     /// The last command of the host that was answered.
     pub answered: u32,
+    /// Where the host reads which event satisfied which stage.
+    pub slots: Option<&'static [SlotBlock; SLOTS]>,
 }
 
 /// How control messages leave a port and come in.
@@ -90,6 +93,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             begun: false,
             refused: 0,
             answered: 0,
+            slots: None,
         }
     }
 
@@ -165,7 +169,11 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     }
 
     #[inline]
-    fn settle_rest<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: Effects) -> Option<Then> {
+    pub(super) fn settle_rest<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        effects: Effects,
+    ) -> Option<Then> {
         if has_more(&effects) {
             self.settle::<P, LOG>(ring, &effects);
         }
@@ -174,8 +182,12 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
 
     #[cold]
     fn refuse(&mut self) -> Option<Then> {
-        self.refused = self.refused.wrapping_add(1);
+        self.count_refused();
         None
+    }
+
+    pub(super) fn count_refused(&mut self) {
+        self.refused = self.refused.wrapping_add(1);
     }
 
     /// Writes a sync record before the next record.
@@ -193,6 +205,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     /// What is rare: predicate markers, halt markers, releases, the record of a halt.
     #[cold]
     pub fn settle<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: &Effects) {
+        self.note_advanced(effects.advanced);
         for slot in effects.announce.iter() {
             self.announce::<P>(slot, effects.announce_to);
         }
@@ -277,5 +290,6 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
 /// Whether a step asks for more than a record.
 #[inline]
 fn has_more(effects: &Effects) -> bool {
-    effects.then != Then::Continue || effects.markers.0 | effects.releases.0 != 0 || !effects.announce.is_empty()
+    let predicates = !effects.announce.is_empty() || !effects.advanced.is_empty();
+    effects.then != Then::Continue || effects.markers.0 | effects.releases.0 != 0 || predicates
 }

@@ -1,4 +1,5 @@
 //! The agent: exactly one per node, it owns the node's ports, does what the node's steps ask for, and serves the host.
+mod command;
 mod links;
 mod local;
 mod park;
@@ -113,6 +114,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             }
             local.begin(node, stamps)?;
             control.init(node, stamps);
+            local.slots = Some(&control.slots);
             ring.init();
             control.name.store(name.0.into(), Ordering::Relaxed);
             self.describe(control, ring);

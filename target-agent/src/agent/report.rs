@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use stillpoint_core::control::{ControlBlock, StateCode};
 use stillpoint_core::link::Ledger;
 use stillpoint_core::log::LogRing;
-use stillpoint_core::predicate::WATCHES;
+use stillpoint_core::predicate::{SlotId, WATCHES};
 use stillpoint_core::{Phase, PortId, PortSet};
 
 fn set(word: &AtomicU32, value: u32) {
@@ -79,6 +79,10 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             set(&control.markers_seen, seen.0);
             for (index, block) in control.watches.iter().enumerate().take(WATCHES) {
                 set(&block.value, node.predicates().watch(index as u8).unwrap_or(0) as u32);
+            }
+            for (slot, block) in SlotId::ALL.into_iter().zip(&control.slots) {
+                let program = node.predicates().installed(slot).map_or(0, |(_, _, program)| program.checksum());
+                block.publish(node.predicates().state(slot), program);
             }
         });
         control.revision.store(revision.wrapping_add(2), Ordering::Release);

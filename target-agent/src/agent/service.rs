@@ -7,7 +7,7 @@ use crate::platform::Platform;
 use crate::tap::Sections;
 use core::sync::atomic::Ordering;
 use core::task::Waker;
-use stillpoint_core::control::CommandWords;
+use stillpoint_core::control::{CommandWords, Refusal};
 use stillpoint_core::{Event, Input, Phase, PortId, Then};
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
@@ -133,16 +133,17 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             *word = found.load(Ordering::Relaxed);
         }
         let found = CommandWords::from_block(words, control.command.checksum.load(Ordering::Relaxed), sequence);
-        let error = match found.decode() {
+        let [error, value] = match found.decode() {
             Ok(command) => {
-                let done = local.step::<P, LOG>(self.ring(), Input::Command(command));
+                let done = local.command::<P, LOG>(self.ring(), command);
                 local.resynchronise::<P>();
-                if done.is_some() { 0 } else { REFUSED }
+                done.err().map_or([0, 0], Refusal::to_words)
             }
-            Err(error) => error as u32,
+            Err(error) => [error as u32, 0],
         };
         local.answered = sequence;
         control.answer.error.store(error, Ordering::Relaxed);
+        control.answer.value.store(value, Ordering::Relaxed);
         control.answer.sequence.store(sequence, Ordering::Release);
         true
     }
@@ -150,9 +151,6 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 
 /// A node waits for its markers to arrive for at most one second divided by this.
 const DRAIN_LIMIT: u32 = 2;
-
-/// Answer to a command that the node refused.
-const REFUSED: u32 = 0x100;
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> ParkedAgent for Agents<P, N, PORTS, LOG> {
     fn is_over(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Every kind of example, decoded by what ships and put into words.
 use std::fmt::Display;
-use stillpoint_core::control::{self, CommandWords, ControlLayout, PortBlock};
+use stillpoint_core::control::{self, CommandWords, ControlLayout, PortBlock, SlotState};
 use stillpoint_core::link::{self, FrameDecoder, Header, Ledger};
 use stillpoint_core::log::{LogItem, LogReader};
 use stillpoint_core::predicate::{Carry, Program, Reached};
@@ -19,6 +19,7 @@ pub fn decode(example: &Example) -> Option<Vec<String>> {
         "versions" => each(versions),
         "control-header" => each(control_header),
         "port-shape" => each(port_shape),
+        "slot-state" => each(slot_state),
         "ledgers" => each(ledgers),
         "command" => each(command),
         "log" => log(&example.cases),
@@ -94,6 +95,15 @@ fn control_header(bytes: &[u8]) -> String {
             "node {node} of {nodes}, {ports} ports, {stamps} stamps, {size} bytes: clock at {clock}, ports at {port}, \
              fault at {fault}, command at {command}, answer at {answer}"
         )
+    })
+}
+
+fn slot_state(bytes: &[u8]) -> String {
+    SlotState::from_word(word(bytes)).map_or_else(refused_bare, |state| {
+        let SlotState { phase, generation, stage, detector, enabled } = state;
+        let phase = format!("{phase:?}").to_lowercase();
+        let enabled = if enabled { "enabled" } else { "not enabled" };
+        format!("{phase}, generation {}, stage {stage} satisfied, {detector:?}, {enabled}", generation.0)
     })
 }
 

@@ -10,6 +10,7 @@ mod board;
 pub mod config;
 mod cut;
 pub mod emulated;
+pub mod expr;
 mod firmware;
 mod flash;
 mod hardware;

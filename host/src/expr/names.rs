@@ -1,0 +1,176 @@
+//! The names that expressions may use, and the nearest one to a name that nobody has.
+use stillpoint_core::{Direction, EventKind, NodeId, PortId};
+
+/// What the events of the language are, for messages.
+pub(super) const EVENTS: &str = "an event: send(port), recv(port), call(name), return(name), up(port), down(port), reset, fault, enter(function), trace(name) or timer";
+
+/// Each event by its word: its kind, and what its argument names.
+const EVENT_WORDS: [(&str, EventKind, About); 11] = [
+    ("send", EventKind::Send, About::Port),
+    ("recv", EventKind::Receive, About::Port),
+    ("call", EventKind::Call, About::Tag("procedure")),
+    ("return", EventKind::Return, About::Tag("procedure")),
+    ("up", EventKind::LinkUp, About::Port),
+    ("down", EventKind::LinkDown, About::Port),
+    ("reset", EventKind::Reset, About::Nothing),
+    ("fault", EventKind::Fault, About::Nothing),
+    ("enter", EventKind::Enter, About::Tag("function")),
+    ("trace", EventKind::Local, About::Tag("trace")),
+    ("timer", EventKind::Timer, About::Nothing),
+];
+
+/// What the argument of an event names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum About {
+    Nothing,
+    Port,
+    /// A name of this kind in the firmware.
+    Tag(&'static str),
+}
+
+/// The kind of the event that a word names.
+pub(super) fn event(word: &str) -> Option<(EventKind, About)> {
+    EVENT_WORDS.iter().find(|(name, ..)| *name == word).map(|(_, kind, about)| (*kind, *about))
+}
+
+/// The words of all events.
+pub(super) fn event_words() -> impl Iterator<Item = &'static str> {
+    EVENT_WORDS.iter().map(|(word, ..)| *word)
+}
+
+/// Every name of a system.
+#[derive(Clone, Debug, Default)]
+pub struct Directory {
+    /// Its nodes.
+    pub nodes: Vec<NodeNames>,
+}
+
+/// The names of one node.
+#[derive(Clone, Debug)]
+pub struct NodeNames {
+    /// Which node.
+    pub id: NodeId,
+    /// What it is called, if its firmware says so.
+    pub name: Option<String>,
+    /// Its watches, by number.
+    pub watches: Vec<Option<String>>,
+    /// Its ports.
+    pub ports: Vec<PortNames>,
+    /// Tracepoints, functions and procedures: kind, number, text. A text may have several numbers.
+    pub tags: Vec<(String, u16, String)>,
+    /// Whether its messages carry whole clocks, so that it hears of nodes that are not its neighbours.
+    pub knows_all_clocks: bool,
+}
+
+/// The name of one port.
+#[derive(Clone, Debug)]
+pub struct PortNames {
+    /// Which port.
+    pub id: PortId,
+    /// What it is called, if the firmware says so.
+    pub name: Option<String>,
+    /// Which way messages go.
+    pub direction: Direction,
+    /// Who is at the other end.
+    pub peer: NodeId,
+}
+
+impl Directory {
+    /// The node with this name; `n0`, `n1` ... name every node that has no such name itself.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<&NodeNames> {
+        let named = self.nodes.iter().find(|node| node.name.as_deref() == Some(name));
+        named.or_else(|| self.nodes.iter().find(|node| numbered('n', node.id.0) == name))
+    }
+
+    /// What a node is called.
+    #[must_use]
+    pub fn name_of(&self, id: NodeId) -> String {
+        self.nodes.iter().find(|node| node.id == id).map_or_else(|| numbered('n', id.0), NodeNames::display)
+    }
+
+    /// Whether messages can get from one node to another, perhaps through others.
+    #[must_use]
+    pub fn is_reachable(&self, from: NodeId, to: NodeId) -> bool {
+        let mut reached = vec![from];
+        let mut next = 0;
+        while let Some(&node) = reached.get(next) {
+            next += 1;
+            let ports = self.nodes.iter().filter(|names| names.id == node).flat_map(|names| &names.ports);
+            for port in ports.filter(|port| port.direction == Direction::Out) {
+                if !reached.contains(&port.peer) {
+                    reached.push(port.peer);
+                }
+            }
+        }
+        reached.contains(&to)
+    }
+}
+
+impl NodeNames {
+    /// What it is called.
+    #[must_use]
+    pub fn display(&self) -> String {
+        self.name.clone().unwrap_or_else(|| numbered('n', self.id.0))
+    }
+
+    /// What a port is called.
+    #[must_use]
+    pub fn port_name(&self, id: PortId) -> String {
+        let named = self.ports.iter().find(|port| port.id == id).and_then(|port| port.name.clone());
+        named.unwrap_or_else(|| id.0.to_string())
+    }
+
+    /// The number of the watch with this name; `watch0`, `watch1` ... name those that have none.
+    pub(super) fn watch(&self, name: &str) -> Option<u8> {
+        let named = self.watches.iter().position(|watch| watch.as_deref() == Some(name));
+        let by_number = || (0..self.watches.len()).find(|number| format!("watch{number}") == name);
+        named.or_else(by_number).and_then(|number| u8::try_from(number).ok())
+    }
+
+    pub(super) fn watch_names(&self) -> impl Iterator<Item = String> {
+        self.watches.iter().enumerate().map(|(number, name)| name.clone().unwrap_or_else(|| format!("watch{number}")))
+    }
+}
+
+fn numbered(letter: char, number: u8) -> String {
+    format!("{letter}{number}")
+}
+
+/// "did you mean `left0`? The nodes are ..." for a name that is not among those that exist.
+pub(super) fn suggest(what: &str, wrong: &str, existing: impl Iterator<Item = String>) -> String {
+    let mut existing: Vec<String> = existing.collect();
+    existing.dedup();
+    if existing.is_empty() {
+        return format!("there are no {what} here");
+    }
+    let near = |name: &&String| (strsim::damerau_levenshtein(wrong, name), strsim::jaro_winkler(wrong, name));
+    let nearest = existing.iter().min_by(|one, other| {
+        let ((distance, likeness), (other_distance, other_likeness)) = (near(one), near(other));
+        distance.cmp(&other_distance).then(other_likeness.total_cmp(&likeness))
+    });
+    let question = nearest
+        .filter(|name| near(name).0 <= wrong.chars().count().max(3) / 2)
+        .map_or(String::new(), |name| format!("did you mean `{name}`? "));
+    format!("{question}the {what} are {}", existing.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_offered_and_all_are_listed() {
+        let nodes = || ["left0", "left1", "right0", "right1"].map(String::from).into_iter();
+        let list = "the nodes are left0, left1, right0, right1";
+        assert_eq!(suggest("nodes", "lfet1", nodes()), format!("did you mean `left1`? {list}"));
+        assert_eq!(suggest("nodes", "rigth0", nodes()), format!("did you mean `right0`? {list}"));
+        assert_eq!(suggest("nodes", "xyz", nodes()), list);
+        assert_eq!(suggest("watches", "x", std::iter::empty()), "there are no watches here");
+    }
+
+    #[test]
+    fn every_event_of_the_language_is_in_the_list_that_errors_show() {
+        assert!(event_words().all(|word| EVENTS.contains(word)));
+    }
+}

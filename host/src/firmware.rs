@@ -72,6 +72,12 @@ impl Firmware {
         Ok(Self { shared, names })
     }
 
+    /// Every name of a kind, by number. A text may have several numbers: one for each place that uses it.
+    pub fn names(&self, kind: &str) -> impl Iterator<Item = (u16, &str)> {
+        let names = self.names.iter().filter(move |((of, _), _)| of == kind);
+        names.map(|((_, number), text)| (*number, text.as_str()))
+    }
+
     /// The text of a name, if the firmware has it.
     #[must_use]
     pub fn name(&self, kind: &str, number: u16) -> Option<&str> {

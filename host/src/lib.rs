@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod board;
+pub mod breakpoint;
 pub mod config;
 mod cut;
 pub mod emulated;
@@ -30,7 +31,7 @@ pub use flash::{FlashStep, flash};
 pub use lock::{BoardLock, LockError};
 pub use memory::{Memory, MemoryError, ProbeMemory};
 pub use nearest::{did_you_mean, nearest};
-pub use node::{Node, Port};
+pub use node::{Node, Port, Slot};
 pub use open::{OpenCause, OpenError};
 pub use session::{Session, SessionError};
 pub use state::{StateDir, StateError};

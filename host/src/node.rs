@@ -1,7 +1,8 @@
 //! A node as its control block describes it.
-use stillpoint_core::control::{ControlLayout, PortBlock, StateCode};
+use stillpoint_core::control::{ControlLayout, PortBlock, SlotBlock, SlotState, StateCode};
 use stillpoint_core::link::Ledger;
-use stillpoint_core::{Direction, HaltId, NodeId, PortId};
+use stillpoint_core::predicate::{MAX_STAGES, SLOTS};
+use stillpoint_core::{Direction, EventNumber, HaltId, NodeId, PortId, StampKind};
 
 /// What a control block said at one moment.
 #[derive(Clone, Debug)]
@@ -28,10 +29,25 @@ pub struct Node {
     pub ports: Vec<Port>,
     /// The values of its watches, by the number of their name.
     pub watches: Vec<(u16, i32)>,
+    /// Its predicate slots.
+    pub slots: Vec<Slot>,
+    /// What its messages carry.
+    pub stamps: StampKind,
     /// The log ring: address and size.
     pub log: (u32, u32),
     /// Where to write what to make it look at its commands; address 0 if nowhere.
     pub(crate) bell: (u32, u32),
+}
+
+/// One predicate slot of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// How far it has come; `None` for a word that no state has.
+    pub state: Option<SlotState>,
+    /// The checksum of the program in it, 0 if there is none.
+    pub program: u32,
+    /// For each stage the event of this node that satisfied it; 0 if none did.
+    pub satisfied: [EventNumber; MAX_STAGES as usize],
 }
 
 /// One port of a node.
@@ -80,6 +96,8 @@ impl Node {
             bell: (word(ControlLayout::LOG + 16), word(ControlLayout::LOG + 20)),
             watches: watches.filter(|at| word(*at) != 0).map(|at| (word(at) as u16, word(at + 4) as i32)).collect(),
             clock: (0..layout.nodes).map(|index| word(layout.clock() + 4 * index)).collect(),
+            slots: (0..SLOTS).map(|index| Slot::parse(layout.slots() + 4 * SlotBlock::WORDS * index, &word)).collect(),
+            stamps: layout.stamps,
             ports: (0..layout.ports).filter_map(|index| Port::parse(index, layout, seen, &word)).collect(),
         }
     }
@@ -88,6 +106,16 @@ impl Node {
     #[must_use]
     pub fn is_parked(&self) -> bool {
         self.state == Some(StateCode::Parked)
+    }
+}
+
+impl Slot {
+    fn parse(at: usize, word: &impl Fn(usize) -> u32) -> Self {
+        Self {
+            state: SlotState::from_word(word(at)),
+            program: word(at + 4),
+            satisfied: core::array::from_fn(|stage| EventNumber(word(at + 8 + 4 * stage))),
+        }
     }
 }
 

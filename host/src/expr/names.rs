@@ -50,8 +50,10 @@ pub struct Directory {
 pub struct NodeNames {
     /// Which node.
     pub id: NodeId,
-    /// What it is called, if its firmware says so.
+    /// What it is called, if anybody says so.
     pub name: Option<String>,
+    /// What else it answers to.
+    pub aliases: Vec<String>,
     /// Its watches, by number.
     pub watches: Vec<Option<String>>,
     /// Its ports.
@@ -80,7 +82,8 @@ impl Directory {
     #[must_use]
     pub fn node(&self, name: &str) -> Option<&NodeNames> {
         let named = self.nodes.iter().find(|node| node.name.as_deref() == Some(name));
-        named.or_else(|| self.nodes.iter().find(|node| numbered('n', node.id.0) == name))
+        let alias = || self.nodes.iter().find(|node| node.aliases.iter().any(|alias| alias == name));
+        named.or_else(alias).or_else(|| self.nodes.iter().find(|node| numbered('n', node.id.0) == name))
     }
 
     /// What a node is called.
@@ -144,14 +147,8 @@ pub(super) fn suggest(what: &str, wrong: &str, existing: impl Iterator<Item = St
     if existing.is_empty() {
         return format!("there are no {what} here");
     }
-    let near = |name: &&String| (strsim::damerau_levenshtein(wrong, name), strsim::jaro_winkler(wrong, name));
-    let nearest = existing.iter().min_by(|one, other| {
-        let ((distance, likeness), (other_distance, other_likeness)) = (near(one), near(other));
-        distance.cmp(&other_distance).then(other_likeness.total_cmp(&likeness))
-    });
-    let question = nearest
-        .filter(|name| near(name).0 <= wrong.chars().count().max(3) / 2)
-        .map_or(String::new(), |name| format!("did you mean `{name}`? "));
+    let nearest = crate::nearest(wrong, existing.iter().map(String::as_str));
+    let question = nearest.map_or(String::new(), |name| format!("did you mean `{name}`? "));
     format!("{question}the {what} are {}", existing.join(", "))
 }
 

@@ -14,6 +14,7 @@ pub(in crate::expr) fn directory() -> Directory {
     let left = NodeNames {
         id: NodeId(0),
         name: Some("left".into()),
+        aliases: vec!["A.0".into()],
         watches: vec![Some("holding".into()), Some("laps".into()), None],
         ports: vec![
             port(0, "ring", out, 1),
@@ -31,6 +32,7 @@ pub(in crate::expr) fn directory() -> Directory {
     let right = NodeNames {
         id: NodeId(1),
         name: None,
+        aliases: Vec::new(),
         watches: vec![Some("holding".into())],
         ports: vec![port(0, "ring", into, 0)],
         tags: Vec::new(),
@@ -57,6 +59,7 @@ fn a_port_is_the_one_with_its_name_that_messages_go_through_that_way() {
     assert_eq!(event("left:up(ring)"), (EventKind::LinkUp, vec![0]));
     assert_eq!(event("left:send(3)"), (EventKind::Send, vec![3]));
     assert_eq!(event("left:send"), (EventKind::Send, vec![]));
+    assert_eq!(event("\"A.0\":send(ring)"), (EventKind::Send, vec![0]));
 }
 
 #[test]

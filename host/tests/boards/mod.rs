@@ -29,13 +29,25 @@ pub fn start(elf: &Path, end: LinkEnd, words: &[&str]) -> anyhow::Result<(Machin
         .semihosting(words)
         .gdb(true)
         .start()?;
-    let (probe, group) = QemuProbe::attach(&machine)?;
+    let board = attach(&machine, elf)?;
+    Ok((machine, board))
+}
+
+/// A session with a machine that runs.
+pub fn attach(machine: &Machine, elf: &Path) -> anyhow::Result<Board> {
+    let (probe, group) = QemuProbe::attach(machine)?;
     let registry = qemu_probe::registry();
     let session =
         probe.attach_with_registry(MachineKind::Mps2An521.name(), probe_rs::Permissions::default(), &registry)?;
     group.resume()?;
-    let board = Board::attach(Box::new(ProbeMemory(session)), Firmware::read(elf)?, 2, LIMIT)?;
-    Ok((machine, board))
+    Ok(Board::attach(Box::new(ProbeMemory(session)), Firmware::read(elf)?, 2, LIMIT)?)
+}
+
+/// New sessions with boards that somebody has attached to before.
+pub fn attach_again(machines: &[Machine], demo: &str) -> anyhow::Result<System> {
+    let elf = firmware(demo)?;
+    let boards = machines.iter().map(|machine| attach(machine, &elf)).collect::<anyhow::Result<_>>()?;
+    Ok(System::new(boards))
 }
 
 /// Boards A and B with the same firmware, joined by a serial link, every node started.

@@ -1,0 +1,181 @@
+//! Installing a breakpoint on every node, and only then letting its first stage count.
+use super::{BreakError, of, survey};
+use crate::expr::Compiled;
+use crate::{Node, NodeAddress, Slot, System, SystemError};
+use serde::{Deserialize, Serialize};
+use stillpoint_core::control::SlotState;
+use stillpoint_core::predicate::{Detector, Generation, Program, SlotId, SlotPhase};
+use stillpoint_core::{Command, NodeId};
+
+/// A breakpoint as it was armed: what is needed to find it again on the boards.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Armed {
+    /// Its slot, which is also its number for the user.
+    pub slot: u8,
+    /// Which use of the slot.
+    pub generation: u8,
+    /// Whether its stages travel by marker instead of on messages.
+    pub markers: bool,
+    /// What the user wrote.
+    pub text: String,
+    /// How many stages it has.
+    pub stages: u8,
+    /// The bytes of each node's program, by the number of the node.
+    pub programs: Vec<(u8, Vec<u8>)>,
+}
+
+impl Armed {
+    fn generation(&self) -> Generation {
+        Generation(self.generation)
+    }
+
+    fn detector(&self) -> Detector {
+        if self.markers { Detector::Marker } else { Detector::Causal }
+    }
+
+    /// The program of a node, if it was given one.
+    fn program(&self, node: NodeId) -> Option<Program> {
+        let (_, bytes) = self.programs.iter().find(|(id, _)| *id == node.0)?;
+        Program::verify(bytes).ok()
+    }
+
+    /// What a node's slot says, if it is of this breakpoint.
+    pub(super) fn slot_of(&self, node: &Node) -> Option<(SlotState, Slot)> {
+        let slot = *node.slots.get(usize::from(self.slot))?;
+        let program = self.program(node.id)?;
+        let state = slot.state?;
+        let has_it = matches!(state.phase, SlotPhase::Installed | SlotPhase::Fired);
+        let is_it = state.generation == self.generation() && slot.program == program.checksum();
+        (has_it && is_it).then_some((state, slot))
+    }
+}
+
+/// What the boards say of a breakpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// Every node has it.
+    Armed,
+    /// Its last stage was satisfied.
+    Fired,
+    /// These nodes do not have it any more: they were reset since.
+    Partly(Vec<NodeId>),
+    /// No node has it: it was removed, or every board was reset.
+    Gone,
+}
+
+/// Compares a breakpoint with what every node says it has.
+#[must_use]
+pub fn agreement(armed: &Armed, nodes: &[Node]) -> Agreement {
+    let states: Vec<_> = nodes.iter().map(|node| (node.id, armed.slot_of(node))).collect();
+    let missing: Vec<_> = states.iter().filter(|(_, state)| state.is_none()).map(|(id, _)| *id).collect();
+    if states.iter().filter_map(|(_, slot)| slot.as_ref()).any(|(state, _)| state.phase == SlotPhase::Fired) {
+        Agreement::Fired
+    } else if missing.is_empty() {
+        Agreement::Armed
+    } else if missing.len() == nodes.len() {
+        Agreement::Gone
+    } else {
+        Agreement::Partly(missing)
+    }
+}
+
+/// A slot that no node uses, and the generation with which to use it next.
+#[must_use]
+pub fn free_slot(nodes: &[Node]) -> Option<(SlotId, Generation)> {
+    SlotId::ALL.into_iter().find_map(|slot| {
+        let states = || nodes.iter().filter_map(|node| node.slots.get(usize::from(slot.number()))?.state);
+        let known = states().filter(|state| state.phase != SlotPhase::Unknown).map(|state| state.generation);
+        let newest = known.reduce(|newest, known| if known.is_newer_than(newest) { known } else { newest });
+        let is_used = states().any(|state| matches!(state.phase, SlotPhase::Installed | SlotPhase::Fired));
+        (!is_used).then(|| (slot, newest.map_or(Generation(1), Generation::next)))
+    })
+}
+
+/// Arms a breakpoint: installs it on every node, asks every node to confirm it, and then enables it.
+///
+/// # Errors
+/// There is no free slot, or a node would not; what was installed is removed again.
+pub fn arm(system: &mut System, compiled: &Compiled, detector: Detector, text: &str) -> Result<Armed, BreakError> {
+    let nodes = survey(system)?;
+    let (slot, generation) = free_slot(&nodes).ok_or(BreakError::NoSlot)?;
+    let programs = compiled.programs.iter().map(|(node, program)| (node.0, program.as_bytes().to_vec()));
+    let armed = Armed {
+        slot: slot.number(),
+        generation: generation.0,
+        markers: detector == Detector::Marker,
+        text: text.to_owned(),
+        stages: compiled.stages,
+        programs: programs.collect(),
+    };
+    let done = install(system, &armed, &nodes).and_then(|()| enable(system, &armed));
+    if let Err(error) = done {
+        // What can still be reached shall not be left with half a breakpoint.
+        for at in system.addresses() {
+            let _ = system.command(at, &Command::Remove { slot });
+        }
+        return Err(error);
+    }
+    Ok(armed)
+}
+
+fn install(system: &mut System, armed: &Armed, nodes: &[Node]) -> Result<(), BreakError> {
+    for (at, node) in system.addresses().into_iter().zip(nodes) {
+        install_on(system, at, armed, node.id)?;
+    }
+    let nodes = survey(system)?;
+    for id in nodes.iter().map(|node| node.id) {
+        confirm(armed, &nodes, id)?;
+    }
+    Ok(())
+}
+
+fn install_on(system: &mut System, at: NodeAddress, armed: &Armed, node: NodeId) -> Result<(), BreakError> {
+    let program = armed.program(node).ok_or(BreakError::NoProgram(node.0))?;
+    let slot = SlotId::new(armed.slot).ok_or(BreakError::NoSlot)?;
+    let (generation, detector, program) = (armed.generation(), armed.detector(), program.as_bytes());
+    Ok(system.command(at, &Command::Install { slot, generation, detector, program })?)
+}
+
+fn confirm(armed: &Armed, nodes: &[Node], id: NodeId) -> Result<(), BreakError> {
+    let node = of(nodes, id);
+    if node.is_some_and(|node| armed.slot_of(node).is_some()) {
+        return Ok(());
+    }
+    let slot = node.and_then(|node| node.slots.get(usize::from(armed.slot)));
+    let says = slot.and_then(|slot| slot.state).map_or("nothing that makes sense".to_owned(), |state| {
+        format!("{:?}, generation {}", state.phase, state.generation.0).to_lowercase()
+    });
+    Err(BreakError::NotConfirmed { node: id.0, slot: armed.slot, says })
+}
+
+fn enable(system: &mut System, armed: &Armed) -> Result<(), BreakError> {
+    for at in system.addresses() {
+        enable_on(system, at, armed)?;
+    }
+    Ok(())
+}
+
+fn enable_on(system: &mut System, at: NodeAddress, armed: &Armed) -> Result<(), BreakError> {
+    let slot = SlotId::new(armed.slot).ok_or(BreakError::NoSlot)?;
+    Ok(system.command(at, &Command::Enable { slot, generation: armed.generation() })?)
+}
+
+/// Arms a breakpoint again on one node that forgot it in a reset.
+pub(super) fn rearm(system: &mut System, at: NodeAddress, armed: &Armed, node: NodeId) -> Result<(), BreakError> {
+    install_on(system, at, armed, node)?;
+    enable_on(system, at, armed)
+}
+
+/// Removes whatever is in a slot from every node. Nodes that cannot be reached do not keep the others from it.
+///
+/// # Errors
+/// A node could not be reached; the others have removed it.
+pub fn remove(system: &mut System, slot: SlotId) -> Result<(), SystemError> {
+    let removed: Vec<_> =
+        system.addresses().into_iter().map(|at| system.command(at, &Command::Remove { slot })).collect();
+    removed.into_iter().collect()
+}
+
+#[cfg(test)]
+#[path = "arm_tests.rs"]
+mod tests;

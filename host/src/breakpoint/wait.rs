@@ -1,0 +1,124 @@
+//! Waiting until a breakpoint stops the system.
+use super::fired::{Fired, satisfied};
+use super::{Agreement, Armed, BreakError, agreement, arm};
+use crate::expr::Resolved;
+use crate::{HaltProof, Node, System};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use stillpoint_core::control::StateCode;
+use stillpoint_core::{Command, EventNumber, NodeId};
+
+/// How waiting ended.
+#[derive(Debug)]
+pub enum Waited {
+    /// The breakpoint fired, and every node is parked.
+    Fired(Fired),
+    /// The system halted for another reason: another breakpoint, a crash, somebody's command.
+    HaltedOtherwise(HaltProof),
+    /// The caller was interrupted; the breakpoint stays armed.
+    Interrupted,
+    /// The time is over; the breakpoint stays armed.
+    TimedOut,
+    /// No node has the breakpoint any more.
+    Gone,
+}
+
+/// A node that was reset while a breakpoint was armed: from its reset until this event it saw nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blind {
+    /// Which node.
+    pub node: NodeId,
+    /// The last event of its own that it knew of when it was armed again.
+    pub until: EventNumber,
+}
+
+/// How long all nodes may take to park once one of them has halted.
+const PARK_LIMIT: Duration = Duration::from_secs(20);
+/// How often the boards are looked at: each look costs an emulated board some of its time.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Waits until a breakpoint stops the system, until `interrupt` is set, or for at most `limit`.
+///
+/// A node that forgets the breakpoint in a reset is armed again, and `blind` is told. If the expression asks for that very
+/// reset, the system is halted then.
+///
+/// # Errors
+/// A board could not be reached, or the halt is not one consistent moment.
+pub fn wait(
+    system: &mut System,
+    armed: &Armed,
+    resolved: Option<&Resolved>,
+    limit: Option<Duration>,
+    interrupt: &AtomicBool,
+    mut blind: impl FnMut(Blind),
+) -> Result<Waited, BreakError> {
+    let until = limit.map(|limit| Instant::now() + limit);
+    loop {
+        let nodes = system.nodes()?;
+        if let Some(waited) = halted(system, armed, &nodes)? {
+            return Ok(waited);
+        }
+        match agreement(armed, &nodes) {
+            Agreement::Partly(missing) => {
+                for node in missing {
+                    if let Some(blind_interval) = rearm(system, armed, &nodes, node, resolved)? {
+                        blind(blind_interval);
+                    }
+                }
+            }
+            Agreement::Gone => return Ok(Waited::Gone),
+            Agreement::Armed | Agreement::Fired => {}
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            return Ok(Waited::Interrupted);
+        }
+        if until.is_some_and(|until| Instant::now() > until) {
+            return Ok(Waited::TimedOut);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// What became of a breakpoint while nobody was looking; `None` if the system runs.
+///
+/// # Errors
+/// A board could not be reached, or the halt is not one consistent moment.
+pub fn look(system: &mut System, armed: &Armed) -> Result<Option<Waited>, BreakError> {
+    let nodes = system.nodes()?;
+    halted(system, armed, &nodes)
+}
+
+fn halted(system: &mut System, armed: &Armed, nodes: &[Node]) -> Result<Option<Waited>, BreakError> {
+    let stops = |node: &Node| matches!(node.state, Some(StateCode::Draining | StateCode::Parked));
+    if !nodes.iter().any(stops) {
+        return Ok(None);
+    }
+    system.wait_parked(PARK_LIMIT)?;
+    let proof = system.prove()?;
+    let nodes = system.nodes()?;
+    let fired = agreement(armed, &nodes) == Agreement::Fired;
+    Ok(Some(if fired {
+        Waited::Fired(Fired { satisfied: satisfied(armed, &nodes), proof })
+    } else {
+        Waited::HaltedOtherwise(proof)
+    }))
+}
+
+/// Arms a node again that was reset; `None` while it has not started yet.
+fn rearm(
+    system: &mut System,
+    armed: &Armed,
+    nodes: &[Node],
+    id: NodeId,
+    resolved: Option<&Resolved>,
+) -> Result<Option<Blind>, BreakError> {
+    let place = nodes.iter().position(|node| node.id == id).map(|place| (system.addresses()[place], &nodes[place]));
+    let Some((at, node)) = place.filter(|(_, node)| node.state == Some(StateCode::Running)) else { return Ok(None) };
+    arm::rearm(system, at, armed, id)?;
+    let awaited = |resolved: &Resolved| resolved.terms().any(|(_, term)| term.node == id && term.is_reset());
+    if resolved.is_some_and(awaited) {
+        system.command(at, &Command::Halt)?;
+    }
+    let until = node.clock.get(usize::from(id.0)).copied().map_or(EventNumber(0), EventNumber);
+    Ok(Some(Blind { node: id, until }))
+}

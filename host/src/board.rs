@@ -54,6 +54,8 @@ pub enum BoardError {
 pub struct Board {
     name: String,
     node_names: Vec<String>,
+    /// What the firmware calls the nodes, as soon as it has said so.
+    own_names: Vec<Option<String>>,
     reach: Reach,
     firmware: Firmware,
     layouts: Vec<(u32, ControlLayout)>,
@@ -113,7 +115,21 @@ impl Board {
                 Err(source) => return Err(BoardError::Header { core, source }),
             }
         }
-        Ok(Self { name: "board".into(), node_names: Vec::new(), reach, firmware, layouts })
+        let (name, own_names) = ("board".into(), vec![None; cores]);
+        let mut board = Self { name, node_names: Vec::new(), own_names, reach, firmware, layouts };
+        for core in 0..cores {
+            let mut number = [0];
+            let (block, _) = board.layouts[core];
+            board.reach.memory().read(block + ControlLayout::NAME as u32, &mut number)?;
+            board.learn_name(core, number[0] as u16);
+        }
+        Ok(board)
+    }
+
+    fn learn_name(&mut self, core: usize, number: u16) {
+        if self.own_names[core].is_none() {
+            self.own_names[core] = self.firmware.name("node", number).map(str::to_owned);
+        }
     }
 
     /// Gives the board a name, and its nodes those that the system file has for them.
@@ -129,10 +145,11 @@ impl Board {
         &self.name
     }
 
-    /// The name of the node on a core: from the system file, otherwise board and core, as in `A.0`.
+    /// The name of the node on a core: from the system file, or what the firmware calls it, or board and core, as in `A.0`.
     #[must_use]
     pub fn node_name(&self, core: usize) -> String {
-        self.node_names.get(core).cloned().unwrap_or_else(|| format!("{}.{core}", self.name))
+        let own = || self.own_names.get(core).cloned().flatten();
+        self.node_names.get(core).cloned().or_else(own).unwrap_or_else(|| format!("{}.{core}", self.name))
     }
 
     /// The probe behind which it is, if it was opened so.
@@ -152,6 +169,20 @@ impl Board {
     #[must_use]
     pub fn firmware(&self) -> &Firmware {
         &self.firmware
+    }
+
+    /// The name of a port: as the firmware calls it, otherwise by number.
+    #[must_use]
+    pub fn port_name(&self, port: &crate::Port) -> String {
+        self.firmware.name("port", port.name).map_or_else(|| format!("port {}", port.id.0), str::to_owned)
+    }
+
+    /// Lets go of the board and leaves cores stopped that are.
+    pub fn leave_halted(self) -> Result<(), crate::SessionError> {
+        match self.reach {
+            Reach::Session(session) => session.leave_halted(),
+            Reach::Memory(_) => Ok(()),
+        }
     }
 
     /// How many cores have a node.
@@ -174,7 +205,9 @@ impl Board {
             self.reach.memory().read(address + ControlLayout::REVISION as u32, &mut after)?;
             let before = words[ControlLayout::REVISION / 4];
             if before & 1 == 0 && before == after[0] {
-                return Ok(Node::parse(&layout, &words));
+                let node = Node::parse(&layout, &words);
+                self.learn_name(core, node.name);
+                return Ok(node);
             }
             std::thread::yield_now();
         }
@@ -186,6 +219,14 @@ impl Board {
     /// # Panics
     /// When the board has no such core.
     pub fn command(&mut self, core: usize, command: &Command<'_>) -> Result<(), BoardError> {
+        self.command_within(core, command, ANSWER_LIMIT)
+    }
+
+    /// Gives a node a command and waits for its answer, so long.
+    ///
+    /// # Panics
+    /// When the board has no such core.
+    pub fn command_within(&mut self, core: usize, command: &Command<'_>, limit: Duration) -> Result<(), BoardError> {
         let (address, layout) = self.layouts[core];
         let (command_at, answer_at) = (address + layout.command() as u32, address + layout.answer() as u32);
         let mut answer = [0; 3];
@@ -198,7 +239,7 @@ impl Board {
         self.reach.memory().write(behind, &[checksum])?;
         self.reach.memory().write(behind + 4, &[sequence])?;
         self.ring(core)?;
-        let until = Instant::now() + ANSWER_LIMIT;
+        let until = Instant::now() + limit;
         loop {
             self.reach.memory().read(answer_at, &mut answer)?;
             match answer {
@@ -209,7 +250,7 @@ impl Board {
                         None => BoardError::NotUnderstood { core, code },
                     });
                 }
-                _ if Instant::now() > until => return Err(BoardError::NoAnswer { core, limit: ANSWER_LIMIT }),
+                _ if Instant::now() > until => return Err(BoardError::NoAnswer { core, limit }),
                 _ => std::thread::yield_now(),
             }
         }

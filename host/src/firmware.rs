@@ -1,4 +1,5 @@
 //! What the ELF file of a firmware says: where its control blocks are, and what its names are.
+use crate::Image;
 use object::{Object as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,8 @@ pub enum FirmwareError {
 pub struct Firmware {
     /// Address of the first control block.
     pub shared: u32,
+    /// What is loaded.
+    pub image: Image,
     /// Texts of ports, watches and tracepoints, by kind and number.
     names: BTreeMap<(String, u16), String>,
 }
@@ -69,7 +72,7 @@ impl Firmware {
         if !speaks_our_version {
             return Err(FirmwareError::OtherVersion { path: path.to_owned(), symbol: VERSION_SYMBOL });
         }
-        Ok(Self { shared, names })
+        Ok(Self { shared, image: Image::of(&file), names })
     }
 
     /// Every name of a kind, by number. A text may have several numbers: one for each place that uses it.

@@ -13,12 +13,16 @@ pub enum FlashStep {
     Done(u64),
 }
 
-/// Opens a board and writes its firmware to it. Its cores stay halted at their reset until [`Session::reset`].
+/// Opens a board and writes its firmware to it; how many bytes are told too. It runs from [`Session::reset`] on.
 ///
 /// The ELF file is checked first: a board keeps what it has when the file is not usable.
-pub fn flash(file: &SystemFile, board: &BoardConfig, mut tell: impl FnMut(FlashStep)) -> Result<Session, OpenError> {
+pub fn flash(
+    file: &SystemFile,
+    board: &BoardConfig,
+    mut tell: impl FnMut(FlashStep),
+) -> Result<(Session, usize), OpenError> {
     let fail = |cause| OpenError { board: board.name.clone(), cause };
-    read_firmware(file, board).map_err(fail)?;
+    let firmware = read_firmware(file, board).map_err(fail)?;
     let mut session = open_session(file, board).map_err(fail)?;
     let mut options = DownloadOptions::default();
     options.verify = true;
@@ -29,7 +33,7 @@ pub fn flash(file: &SystemFile, board: &BoardConfig, mut tell: impl FnMut(FlashS
     });
     download_file_with_options(session.probe(), &board.firmware, ElfLoader(Default::default()), options)
         .map_err(|error| fail(SessionError::Flash(with_causes(&error)).into()))?;
-    Ok(session)
+    Ok((session, firmware.image.len()))
 }
 
 /// An error and its causes in one line.

@@ -41,6 +41,11 @@ pub(crate) fn open(board: &BoardConfig) -> Result<probe_rs::Session, SessionErro
     attached.map_err(|source| SessionError::Probe { what: "attach (is it powered, and is `chip` right?)", source })
 }
 
+/// How many cores the chip has.
+pub(crate) fn cores(board: &BoardConfig) -> Option<usize> {
+    Registry::from_builtin_families().get_target_by_name(&board.chip).ok().map(|target| target.cores.len())
+}
+
 fn connected(lister: &Lister) -> String {
     let probes: Vec<String> = lister.list_all().iter().map(ToString::to_string).collect();
     if probes.is_empty() { "no probe at all".into() } else { probes.join(", ") }

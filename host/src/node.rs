@@ -1,4 +1,5 @@
 //! A node as its control block describes it.
+use crate::Fault;
 use stillpoint_core::control::{ControlLayout, PortBlock, SlotBlock, SlotState, StateCode};
 use stillpoint_core::link::Ledger;
 use stillpoint_core::predicate::{MAX_STAGES, SLOTS};
@@ -13,6 +14,8 @@ pub struct Node {
     pub name: u16,
     /// How many nodes its system has.
     pub nodes: usize,
+    /// What its messages carry.
+    pub stamps: StampKind,
     /// Where it stands; `None` for a word that no state has.
     pub state: Option<StateCode>,
     /// The last halt it took part in.
@@ -21,6 +24,12 @@ pub struct Node {
     pub clock: Vec<u32>,
     /// Who halted before it in this halt, itself last.
     pub order: Vec<NodeId>,
+    /// Its platform's counter when the block was written.
+    pub time: u64,
+    /// For how much of that it stood still.
+    pub delay: u64,
+    /// Why it crashed, if it did.
+    pub fault: Option<Fault>,
     /// The ports whose marker it could not deliver, as bits.
     pub undelivered: u32,
     /// Steps that its node refused.
@@ -31,8 +40,6 @@ pub struct Node {
     pub watches: Vec<(u16, i32)>,
     /// Its predicate slots.
     pub slots: Vec<Slot>,
-    /// What its messages carry.
-    pub stamps: StampKind,
     /// The log ring: address and size.
     pub log: (u32, u32),
     /// Where to write what to make it look at its commands; address 0 if nowhere.
@@ -63,6 +70,8 @@ pub struct Port {
     pub name: u16,
     /// Messages sent or received, by the node's count.
     pub count: u32,
+    /// Whether messages get through: a link is down until its peer has said hello.
+    pub up: bool,
     /// Position of the marker of this halt, if one arrived.
     pub marker: Option<u32>,
     /// Messages that resets took.
@@ -78,7 +87,8 @@ impl Node {
     pub(crate) fn parse(layout: &ControlLayout, words: &[u32]) -> Self {
         let word = |offset: usize| words.get(offset / 4).copied().unwrap_or(0);
         let phase = ControlLayout::PHASE;
-        let seen = word(phase + 8);
+        let (seen, up) = (word(phase + 8), word(phase + 16));
+        let long = |offset: usize| u64::from(word(offset)) | u64::from(word(offset + 4)) << 32;
         let order_at = phase + 4 * 10;
         let count = (word(order_at) as usize).min(layout.nodes);
         let names = (0..8).flat_map(|index| word(order_at + 4 + 4 * index).to_le_bytes());
@@ -89,6 +99,10 @@ impl Node {
             nodes: layout.nodes,
             state: StateCode::from_word(word(phase)),
             last_halt: HaltId(word(phase + 4) as u16),
+            stamps: layout.stamps,
+            time: long(phase + 24),
+            delay: long(phase + 32),
+            fault: Fault::parse(layout, &word),
             undelivered: word(phase + 12),
             refused: word(phase + 20),
             order: names.take(count).map(NodeId).collect(),
@@ -97,9 +111,20 @@ impl Node {
             watches: watches.filter(|at| word(*at) != 0).map(|at| (word(at) as u16, word(at + 4) as i32)).collect(),
             clock: (0..layout.nodes).map(|index| word(layout.clock() + 4 * index)).collect(),
             slots: (0..SLOTS).map(|index| Slot::parse(layout.slots() + 4 * SlotBlock::WORDS * index, &word)).collect(),
-            stamps: layout.stamps,
-            ports: (0..layout.ports).filter_map(|index| Port::parse(index, layout, seen, &word)).collect(),
+            ports: (0..layout.ports).filter_map(|index| Port::parse(index, layout, (seen, up), &word)).collect(),
         }
+    }
+
+    /// How often it has started, as its clock counts it: the upper bits of its own entry.
+    #[must_use]
+    pub fn epoch(&self) -> u32 {
+        self.clock.get(usize::from(self.id.0)).copied().unwrap_or(0) >> 24
+    }
+
+    /// The number of its last event in this epoch.
+    #[must_use]
+    pub fn event(&self) -> u32 {
+        self.clock.get(usize::from(self.id.0)).copied().unwrap_or(0) & 0xFF_FFFF
     }
 
     /// Whether the node is parked in a consistent halt.
@@ -120,7 +145,18 @@ impl Slot {
 }
 
 impl Port {
-    fn parse(index: usize, layout: &ControlLayout, seen: u32, word: &impl Fn(usize) -> u32) -> Option<Self> {
+    /// Whether a serial link is behind it, as opposed to a mailbox.
+    #[must_use]
+    pub fn is_serial(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    fn parse(
+        index: usize,
+        layout: &ControlLayout,
+        (seen, up): (u32, u32),
+        word: &impl Fn(usize) -> u32,
+    ) -> Option<Self> {
         let at = layout.port(index);
         let field = |offset: usize| word(at + offset);
         let shape = field(core::mem::offset_of!(PortBlock, shape));
@@ -136,6 +172,7 @@ impl Port {
             peer: NodeId((shape >> 8) as u8),
             name: field(core::mem::offset_of!(PortBlock, name)) as u16,
             count: field(core::mem::offset_of!(PortBlock, count)),
+            up: up >> index & 1 != 0,
             marker: (seen >> index & 1 != 0).then(|| field(core::mem::offset_of!(PortBlock, marker))),
             lost: field(core::mem::offset_of!(PortBlock, lost)),
             queue: field(core::mem::offset_of!(PortBlock, queue)),

@@ -1,7 +1,9 @@
 //! From a system file to attached boards, all at once.
 use crate::config::{BoardConfig, ConfigError, Part, SystemFile};
-use crate::{Board, BoardError, Firmware, FirmwareError, Session, SessionError, System};
+use crate::{Board, BoardError, Firmware, FirmwareError, Likeness, Lost, Session, SessionError, System};
+use std::path::PathBuf;
 use std::time::Duration;
+use stillpoint_core::control::HeaderError;
 
 /// Why a board of a system file could not be attached to.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +30,23 @@ pub enum OpenCause {
     /// What runs on it is not usable.
     #[error(transparent)]
     Board(#[from] BoardError),
+    /// What is on it is not what the system file says.
+    #[error("what is on it is not {}; write it with `stillpoint flash`, or name the ELF file of what is there", .0.display())]
+    OtherImage(PathBuf),
+    /// There is nothing on it.
+    #[error("it is empty; write its firmware with `stillpoint flash`")]
+    Blank,
+    /// Its cores do not run, and did not get far enough to have a node.
+    #[error("its cores are stopped before its firmware has started; let them go with `stillpoint run`")]
+    Stopped,
+}
+
+impl OpenError {
+    /// Whether the board is there, but its cores do not run.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.cause, OpenCause::Stopped)
+    }
 }
 
 /// How long firmware that has only just started may take to make its control blocks.
@@ -38,6 +57,29 @@ impl System {
     pub fn open(file: &SystemFile) -> Result<Self, OpenError> {
         let boards = Self::open_each(file).into_iter().collect::<Result<_, _>>()?;
         Ok(Self::new(boards))
+    }
+
+    /// Attaches to the boards of a system file that are there; [`System::missing`] tells of the others. An error if none is.
+    pub fn open_some(file: &SystemFile) -> Result<Self, OpenError> {
+        let (mut boards, mut missing, mut first) = (Vec::new(), Vec::new(), None);
+        for (config, opened) in file.boards.iter().zip(Self::open_each(file)) {
+            match opened {
+                Ok(board) => boards.push(board),
+                Err(error) => {
+                    let (board, why) = (config.name.clone(), error.cause.to_string());
+                    missing.push(Lost { board, nodes: names_of_missing(config), why });
+                    first = first.or(Some(error));
+                }
+            }
+        }
+        match first {
+            Some(error) if boards.is_empty() => Err(error),
+            _ => {
+                let mut system = Self::new(boards);
+                system.missing = missing;
+                Ok(system)
+            }
+        }
     }
 
     /// Attaches to every board of a system file, in parallel, whatever becomes of the others.
@@ -54,11 +96,29 @@ impl System {
 fn open_board(file: &SystemFile, config: &BoardConfig) -> Result<Board, OpenError> {
     let open = || {
         let firmware = read_firmware(file, config)?;
-        let session = open_session(file, config)?;
-        let board = Board::open(session, firmware, START_LIMIT)?;
+        let mut session = open_session(file, config)?;
+        match firmware.image.glance(&mut session).map_err(BoardError::from)? {
+            Likeness::Same => {}
+            Likeness::Other => return Err(OpenCause::OtherImage(config.firmware.clone())),
+            Likeness::Blank => return Err(OpenCause::Blank),
+        }
+        // Firmware that does not run will not start while it is waited for.
+        let stopped = session.halted()?.into_iter().all(|halted| halted);
+        let limit = if stopped { Duration::ZERO } else { START_LIMIT };
+        let board = Board::open(session, firmware, limit).map_err(|error| match error {
+            BoardError::Header { source: HeaderError::NotAControlBlock(_), .. } if stopped => OpenCause::Stopped,
+            other => other.into(),
+        })?;
         Ok(board.named(&config.name, config.nodes.clone()))
     };
     open().map_err(|cause| OpenError { board: config.name.clone(), cause })
+}
+
+/// What the nodes of a board are called that cannot be asked.
+pub(crate) fn names_of_missing(config: &BoardConfig) -> Vec<String> {
+    let cores = crate::session::cores_of(config).unwrap_or(config.nodes.len());
+    let name = |core| config.nodes.get(core).cloned().unwrap_or_else(|| format!("{}.{core}", config.name));
+    (0..cores.max(1)).map(name).collect()
 }
 
 /// Opens the probe of a board; a chip that is not known is blamed on its line.

@@ -156,6 +156,14 @@ impl Session {
     }
 }
 
+/// How many cores the chip of a board has, without asking it.
+pub(crate) fn cores_of(board: &BoardConfig) -> Option<usize> {
+    match &board.probe {
+        ProbeConfig::Qemu => crate::emulated::cores(board),
+        ProbeConfig::Probe { .. } => crate::hardware::cores(board),
+    }
+}
+
 impl Memory for Session {
     fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError> {
         self.memory.read(address, into)

@@ -1,5 +1,7 @@
 //! All boards together.
-use crate::{Board, BoardError, Cut, CutError, HaltProof, Node};
+use crate::{Board, BoardError, Cut, CutError, HaltProof, Lost, Node};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use stillpoint_core::{Command, HaltId};
 
@@ -14,11 +16,25 @@ pub struct NodeAddress {
 
 /// A name that no node has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no node {name}{hint} (there are: {names})")]
-pub struct UnknownNode {
-    name: String,
-    hint: String,
-    names: String,
+pub enum UnknownNode {
+    /// No node has it.
+    #[error("there is no node {name}{hint} (there are: {names})")]
+    None {
+        /// What was asked for.
+        name: String,
+        /// The nearest name, as a question.
+        hint: String,
+        /// All names.
+        names: String,
+    },
+    /// Several nodes have it.
+    #[error("several nodes are called {name}; say {places}")]
+    Several {
+        /// What was asked for.
+        name: String,
+        /// How to tell them apart.
+        places: String,
+    },
 }
 
 /// Why a system did not do what was asked.
@@ -28,15 +44,23 @@ pub enum SystemError {
     #[error("board {board}: {source}")]
     Board {
         /// Which board.
-        board: usize,
+        board: String,
         /// Why.
         source: BoardError,
     },
+    /// A board's probe could not.
+    #[error("board {board}: {source}")]
+    Session {
+        /// Which board.
+        board: String,
+        /// Why.
+        source: crate::SessionError,
+    },
     /// Not every node came to where it should be.
-    #[error("{waiting:?} did not come to {what} within {limit:?}")]
+    #[error("{} did not come to {what} within {limit:?}; see `stillpoint status`", waiting.join(", "))]
     TimeOut {
         /// Which nodes.
-        waiting: Vec<u8>,
+        waiting: Vec<String>,
         /// What was waited for.
         what: &'static str,
         /// For how long.
@@ -45,18 +69,55 @@ pub enum SystemError {
     /// The halted state is not one consistent moment.
     #[error(transparent)]
     Cut(#[from] CutError),
+    /// Somebody wants no more of it.
+    #[error("interrupted while waiting for {0}; the boards go on by themselves")]
+    Interrupted(&'static str),
 }
 
 /// All boards of a system.
 pub struct System {
     boards: Vec<Board>,
+    /// Boards of the system file that could not be attached to.
+    pub(crate) missing: Vec<Lost>,
+    interrupt: Option<Arc<AtomicBool>>,
+}
+
+/// What can be seen of a node.
+pub struct Sight {
+    /// Where it is.
+    pub at: NodeAddress,
+    /// Its name.
+    pub name: String,
+    /// What its control block says, or why that cannot be read.
+    pub node: Result<Node, BoardError>,
 }
 
 impl System {
     /// A system of these boards.
     #[must_use]
     pub fn new(boards: Vec<Board>) -> Self {
-        Self { boards }
+        Self { boards, missing: Vec::new(), interrupt: None }
+    }
+
+    /// Has every wait end with [`SystemError::Interrupted`] once this is set.
+    #[must_use]
+    pub fn interrupted_by(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.interrupt = Some(flag);
+        self
+    }
+
+    /// Fails once somebody wants no more of it.
+    pub(crate) fn check_interrupt(&self, waiting_for: &'static str) -> Result<(), SystemError> {
+        match &self.interrupt {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(SystemError::Interrupted(waiting_for)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Boards of the system file that could not be attached to.
+    #[must_use]
+    pub fn missing(&self) -> &[Lost] {
+        &self.missing
     }
 
     /// Its boards.
@@ -64,7 +125,7 @@ impl System {
         &mut self.boards
     }
 
-    /// The name of a node: from the system file, otherwise board and core, as in `A.0`.
+    /// The name of a node: from the system file, or what the firmware calls it, or board and core, as in `A.0`.
     ///
     /// # Panics
     /// When the system has no such board.
@@ -76,13 +137,34 @@ impl System {
     /// The node of this name; board and core, as in `A.0`, always works too.
     pub fn find(&self, name: &str) -> Result<NodeAddress, UnknownNode> {
         let addresses = self.addresses();
-        let by_place = |at: &NodeAddress| format!("{}.{}", self.boards[at.board].name(), at.core) == name;
-        let named = addresses.iter().find(|at| self.node_name(**at) == name);
-        named.or_else(|| addresses.iter().find(|at| by_place(at))).copied().ok_or_else(|| {
-            let names: Vec<String> = addresses.iter().map(|at| self.node_name(*at)).collect();
-            let hint = crate::did_you_mean(name, names.iter().map(String::as_str));
-            UnknownNode { name: name.to_owned(), hint, names: names.join(", ") }
-        })
+        let place = |at: &NodeAddress| format!("{}.{}", self.boards[at.board].name(), at.core);
+        if let Some(at) = addresses.iter().find(|at| place(at) == name) {
+            return Ok(*at);
+        }
+        let named: Vec<NodeAddress> = addresses.iter().copied().filter(|at| self.node_name(*at) == name).collect();
+        match named.as_slice() {
+            [at] => Ok(*at),
+            [] => {
+                let names: Vec<String> = addresses.iter().map(|at| self.node_name(*at)).collect();
+                let hint = crate::did_you_mean(name, names.iter().map(String::as_str));
+                Err(UnknownNode::None { name: name.to_owned(), hint, names: names.join(", ") })
+            }
+            several => {
+                let places: Vec<String> = several.iter().map(place).collect();
+                Err(UnknownNode::Several { name: name.to_owned(), places: places.join(" or ") })
+            }
+        }
+    }
+
+    /// Every node that can be seen, and why the others cannot.
+    pub fn look(&mut self) -> Vec<Sight> {
+        let addresses = self.addresses();
+        let see = |at: NodeAddress| {
+            let board = &mut self.boards[at.board];
+            let node = board.node(at.core);
+            Sight { at, name: board.node_name(at.core), node }
+        };
+        addresses.into_iter().map(see).collect()
     }
 
     /// Where every node is.
@@ -96,6 +178,20 @@ impl System {
     pub fn nodes(&mut self) -> Result<Vec<Node>, SystemError> {
         let addresses = self.addresses();
         addresses.into_iter().map(|at| self.on(at.board, |board| board.node(at.core))).collect()
+    }
+
+    /// One node as it is now.
+    pub fn node(&mut self, at: NodeAddress) -> Result<Node, SystemError> {
+        self.on(at.board, |board| board.node(at.core))
+    }
+
+    /// Lets go of every board and leaves cores stopped that are.
+    pub fn leave_halted(self) -> Result<(), SystemError> {
+        for board in self.boards {
+            let name = board.name().to_owned();
+            board.leave_halted().map_err(|source| SystemError::Session { board: name, source })?;
+        }
+        Ok(())
     }
 
     /// Gives one node a command.
@@ -114,16 +210,16 @@ impl System {
     pub fn wait_parked(&mut self, limit: Duration) -> Result<HaltId, SystemError> {
         let until = Instant::now() + limit;
         loop {
+            let names: Vec<String> = self.addresses().into_iter().map(|at| self.node_name(at)).collect();
             let nodes = self.nodes()?;
-            let halt = nodes
-                .iter()
-                .map(|node| node.last_halt)
-                .fold(HaltId(0), |newest, halt| if halt.is_newer_than(newest) { halt } else { newest });
-            let settled = |node: &&Node| node.is_parked() && node.last_halt == halt && has_all_markers(node);
-            let waiting: Vec<u8> = nodes.iter().filter(|node| !settled(node)).map(|node| node.id.0).collect();
+            let halt = newest_halt(&nodes);
+            let settled = |node: &Node| node.is_parked() && node.last_halt == halt && has_all_markers(node);
+            let waiting = nodes.iter().zip(names).filter(|(node, _)| !settled(node)).map(|(_, name)| name);
+            let waiting: Vec<String> = waiting.collect();
             if waiting.is_empty() {
                 return Ok(halt);
             }
+            self.check_interrupt("the halt")?;
             if Instant::now() > until {
                 return Err(SystemError::TimeOut { waiting, what: "the halt", limit });
             }
@@ -144,26 +240,25 @@ impl System {
         Ok(Cut { nodes, queues }.prove()?)
     }
 
-    /// Releases a halt at one node and waits until every node runs.
+    /// Releases a halt at one node and waits until every node has left it.
     pub fn release(&mut self, at: NodeAddress, halt: HaltId, limit: Duration) -> Result<(), SystemError> {
         self.command(at, &Command::Release(halt))?;
-        let until = Instant::now() + limit;
-        loop {
-            let nodes = self.nodes()?;
-            let waiting: Vec<u8> = nodes.iter().filter(|node| node.is_parked()).map(|node| node.id.0).collect();
-            if waiting.is_empty() {
-                return Ok(());
-            }
-            if Instant::now() > until {
-                return Err(SystemError::TimeOut { waiting, what: "the release", limit });
-            }
-            std::thread::yield_now();
-        }
+        self.wait_released(limit).map(drop)
     }
 
-    fn on<R>(&mut self, board: usize, f: impl FnOnce(&mut Board) -> Result<R, BoardError>) -> Result<R, SystemError> {
-        f(&mut self.boards[board]).map_err(|source| SystemError::Board { board, source })
+    pub(crate) fn on<R>(
+        &mut self,
+        board: usize,
+        f: impl FnOnce(&mut Board) -> Result<R, BoardError>,
+    ) -> Result<R, SystemError> {
+        let board = &mut self.boards[board];
+        f(board).map_err(|source| SystemError::Board { board: board.name().to_owned(), source })
     }
+}
+
+pub(crate) fn newest_halt<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> HaltId {
+    let halts = nodes.into_iter().map(|node| node.last_halt);
+    halts.fold(HaltId(0), |newest, halt| if halt.is_newer_than(newest) { halt } else { newest })
 }
 
 fn has_all_markers(node: &Node) -> bool {

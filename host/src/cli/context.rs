@@ -63,14 +63,41 @@ impl Context {
         names.iter().map(find).collect()
     }
 
-    /// All boards, attached when first asked for. Every one must be there: see [`System::open_each`] for those who can do
-    /// with less.
+    /// All boards, attached when first asked for. Every one must be there: [`Context::present`] is for those who can do with
+    /// less.
     pub fn system(&mut self) -> Result<&mut System, CliError> {
         let system = match self.system.take() {
             Some(system) => system,
-            None => System::open(self.file()?.as_ref())?,
+            None => System::open(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
         };
         Ok(self.system.insert(system))
+    }
+
+    /// The boards that are there, attached when first asked for; [`System::missing`] tells of the others.
+    pub fn present(&mut self) -> Result<&mut System, CliError> {
+        let system = match self.system.take() {
+            Some(system) => system,
+            None => System::open_some(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
+        };
+        Ok(self.system.insert(system))
+    }
+
+    /// Lets go of the boards and leaves cores stopped that the probe has stopped.
+    pub fn leave_halted(&mut self) -> Result<(), CliError> {
+        self.system.take().map_or(Ok(()), |system| Ok(system.leave_halted()?))
+    }
+
+    /// Does something with each of these boards, all at the same time; the results are in their order.
+    pub fn on_each<R: Send>(
+        &mut self,
+        boards: &[BoardConfig],
+        work: impl Fn(&SystemFile, &BoardConfig) -> R + Sync,
+    ) -> Result<Vec<R>, CliError> {
+        let file = self.file()?;
+        Ok(std::thread::scope(|scope| {
+            let threads: Vec<_> = boards.iter().map(|board| scope.spawn(|| work(&file, board))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("work on a board does not panic")).collect()
+        }))
     }
 
     /// Fails once Ctrl-C was pressed, saying how things stand. Long waits ask this; a command that waits for boards ends

@@ -56,9 +56,12 @@ pub enum CliError {
     /// The user pressed Ctrl-C, or the system wants us to end.
     #[error("interrupted; {0}")]
     Interrupted(&'static str),
-    /// Something that only this command knows of.
+    /// Something that only this command knows of, and that the caller can mend.
     #[error("{0}")]
     Usage(String),
+    /// Something that only this command knows of: the answer is bad.
+    #[error("{0}")]
+    Bad(String),
 }
 
 impl CliError {
@@ -67,7 +70,8 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Interrupted(_) => Exit::Interrupted,
-            Self::System(_) => Exit::Bad,
+            Self::System(SystemError::Interrupted(_)) => Exit::Interrupted,
+            Self::System(_) | Self::Bad(_) => Exit::Bad,
             _ => Exit::Usage,
         }
     }

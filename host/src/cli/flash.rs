@@ -1,13 +1,14 @@
 //! `stillpoint flash` - write each board's firmware to it and start it.
 //!
 //!     $ stillpoint flash
-//!     board A  flashed, 26 KiB
-//!     board B  flashed, 26 KiB
+//!     board A  flashed and started, 31204 bytes
+//!     board B  flashed and started, 31204 bytes
 use super::{CliError, Context, Exit, Report, paint};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fmt;
-use stillpoint::{FlashStep, OpenError, Session, flash};
+use stillpoint::config::BoardConfig;
+use stillpoint::{FlashStep, Session, flash};
 
 /// Write each board's firmware to it, check what was written, and start all boards.
 #[derive(clap::Args)]
@@ -25,49 +26,40 @@ struct Result_ {
 }
 
 #[derive(Serialize)]
-struct Board {
-    name: String,
-    bytes: u64,
+pub(super) struct Board {
+    pub name: String,
+    pub bytes: usize,
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
-    let file = context.file()?;
     let chosen = context.chosen_boards(&args.boards)?;
+    let boards = write_and_start(context, &chosen)?;
+    context.out().print(&Result_ { boards });
+    Ok(Exit::Ok)
+}
+
+/// Writes these boards at the same time, and starts them when all are written.
+pub(super) fn write_and_start(context: &mut Context, chosen: &[BoardConfig]) -> Result<Vec<Board>, CliError> {
     let bars = MultiProgress::new();
     let style = ProgressStyle::with_template("{prefix:>10}  {bar:30} {bytes}/{total_bytes}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let written: Vec<Result<(Session, u64), OpenError>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = chosen
-            .iter()
-            .map(|board| {
-                let bar = bars.add(ProgressBar::new(0).with_style(style.clone()).with_prefix(board.name.clone()));
-                let file = &file;
-                scope.spawn(move || {
-                    let session = flash(file, board, |step| match step {
-                        FlashStep::Ahead(bytes) => bar.inc_length(bytes),
-                        FlashStep::Done(bytes) => bar.inc(bytes),
-                    })?;
-                    bar.finish_and_clear();
-                    Ok((session, bar.position()))
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().expect("flashing does not panic")).collect()
-    });
-    let mut boards = Vec::new();
-    let mut sessions = Vec::new();
-    for (board, written) in chosen.iter().zip(written) {
-        let (session, bytes) = written?;
-        boards.push(Board { name: board.name.clone(), bytes });
-        sessions.push(session);
-    }
-    // Only now: none of them shall wait for a peer that is still being written.
-    for (board, session) in chosen.iter().zip(&mut sessions) {
+    let written = context.on_each(chosen, |file, board| {
+        let bar = bars.add(ProgressBar::new(0).with_style(style.clone()).with_prefix(board.name.clone()));
+        let written = flash(file, board, |step| match step {
+            FlashStep::Ahead(bytes) => bar.inc_length(bytes),
+            FlashStep::Done(bytes) => bar.inc(bytes),
+        });
+        bar.finish_and_clear();
+        written
+    })?;
+    let written = chosen.iter().zip(written).map(|(board, written)| Ok((board, written?)));
+    // Only when all are written: none shall wait for a peer that is not.
+    let written = written.collect::<Result<Vec<_>, CliError>>()?;
+    let start = |(board, (mut session, bytes)): (&BoardConfig, (Session, usize))| {
         session.reset().map_err(|source| CliError::Session { board: board.name.clone(), source })?;
-    }
-    drop(sessions);
-    context.out().print(&Result_ { boards });
-    Ok(Exit::Ok)
+        Ok(Board { name: board.name.clone(), bytes })
+    };
+    written.into_iter().map(start).collect()
 }
 
 impl Report for Result_ {

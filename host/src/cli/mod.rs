@@ -8,8 +8,13 @@ mod context;
 mod down;
 mod error;
 mod flash;
+mod halt;
 mod info;
 mod output;
+mod reset;
+mod resume;
+mod run;
+mod status;
 mod up;
 
 pub use context::Context;
@@ -47,7 +52,12 @@ enum Command {
     Up(up::Args),
     Down(down::Args),
     Flash(flash::Args),
+    Run(run::Args),
+    Reset(reset::Args),
     Info(info::Args),
+    Status(status::Args),
+    Halt(halt::Args),
+    Resume(resume::Args),
 }
 
 impl Command {
@@ -56,7 +66,12 @@ impl Command {
             Self::Up(args) => up::run(args, context),
             Self::Down(args) => down::run(args, context),
             Self::Flash(args) => flash::run(args, context),
+            Self::Run(args) => run::run(args, context),
+            Self::Reset(args) => reset::run(args, context),
             Self::Info(args) => info::run(args, context),
+            Self::Status(args) => status::run(args, context),
+            Self::Halt(args) => halt::run(args, context),
+            Self::Resume(args) => resume::run(args, context),
         }
     }
 }

@@ -41,6 +41,11 @@ fn kind_of(board: &BoardConfig) -> Result<MachineKind, SessionError> {
     })
 }
 
+/// How many cores the chip has.
+pub(crate) fn cores(board: &BoardConfig) -> Option<usize> {
+    kind_of(board).ok().map(MachineKind::cores)
+}
+
 /// How an emulated board stands now.
 pub fn state(file: &SystemFile, board: &BoardConfig) -> Result<MachineState, SessionError> {
     let folder = StateDir::of(file)?.machine(board);

@@ -1,0 +1,147 @@
+//! How every node stands: what `stillpoint status` shows.
+use crate::config::SystemFile;
+use crate::{Board, Node, NodeAddress, System};
+use std::time::Duration;
+use stillpoint_core::control::StateCode;
+use stillpoint_core::{Command, HaltId};
+
+/// How a node stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeState {
+    /// Before its first event.
+    Starting,
+    /// Running, and it answers.
+    Running,
+    /// Stopped alone by a delayed halt.
+    Suspended,
+    /// Halted, its markers on their way.
+    Draining,
+    /// Halted at a consistent moment.
+    Parked,
+    /// Its core is stopped by the probe.
+    Stopped,
+    /// Its application crashed.
+    Faulted,
+    /// It runs but does not answer: it has masked its doorbell, or runs wild.
+    Silent,
+    /// It cannot be reached, or never started.
+    Missing,
+}
+
+impl NodeState {
+    /// As one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Suspended => "suspended",
+            Self::Draining => "draining",
+            Self::Parked => "parked",
+            Self::Stopped => "stopped",
+            Self::Faulted => "faulted",
+            Self::Silent => "silent",
+            Self::Missing => "missing",
+        }
+    }
+
+    /// Whether somebody should look into it.
+    #[must_use]
+    pub fn is_bad(self) -> bool {
+        matches!(self, Self::Faulted | Self::Silent | Self::Missing)
+    }
+}
+
+/// A node and how it stands.
+#[derive(Clone, Debug)]
+pub struct NodeStatus {
+    /// Its name.
+    pub name: String,
+    /// Its board.
+    pub board: String,
+    /// How it stands.
+    pub state: NodeState,
+    /// The halt it is in.
+    pub halt: Option<HaltId>,
+    /// Why, where that is worth a word.
+    pub why: Option<String>,
+}
+
+/// How long a running node may take to answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(1);
+
+impl System {
+    /// How every node of a system file stands, whatever is there of it.
+    #[must_use]
+    pub fn status(file: &SystemFile) -> Vec<NodeStatus> {
+        let mut nodes = Vec::new();
+        for (config, opened) in file.boards.iter().zip(Self::open_each(file)) {
+            match opened {
+                Ok(mut board) => nodes.extend((0..board.cores()).map(|core| of_node(&mut board, core))),
+                Err(error) => {
+                    let state = if error.is_stopped() { NodeState::Stopped } else { NodeState::Missing };
+                    let why = Some(error.cause.to_string());
+                    let of_board = crate::open::names_of_missing(config).into_iter().map(|name| NodeStatus {
+                        name,
+                        board: config.name.clone(),
+                        state,
+                        halt: None,
+                        why: why.clone(),
+                    });
+                    nodes.extend(of_board);
+                }
+            }
+        }
+        nodes
+    }
+
+    /// Has a running node write its control block anew, and reads it.
+    pub fn fresh(&mut self, at: NodeAddress) -> Result<Node, crate::SystemError> {
+        self.on(at.board, |board| {
+            let node = board.node(at.core)?;
+            if node.state != Some(StateCode::Running) {
+                return Ok(node);
+            }
+            board.command_within(at.core, &Command::Report, ANSWER_LIMIT)?;
+            board.node(at.core)
+        })
+    }
+}
+
+fn of_node(board: &mut Board, core: usize) -> NodeStatus {
+    let (state, halt, why) = stand(board, core);
+    NodeStatus { name: board.node_name(core), board: board.name().to_owned(), state, halt, why }
+}
+
+fn stand(board: &mut Board, core: usize) -> (NodeState, Option<HaltId>, Option<String>) {
+    let node = match board.node(core) {
+        Ok(node) => node,
+        Err(error) => return (NodeState::Missing, None, Some(error.to_string())),
+    };
+    let halt = match node.state {
+        Some(StateCode::Draining | StateCode::Parked) => Some(node.last_halt),
+        _ => None,
+    };
+    if let Some(fault) = &node.fault {
+        let what = fault.describe(board.memory()).unwrap_or_else(|error| error.to_string());
+        return (NodeState::Faulted, halt, Some(what));
+    }
+    let stopped = board.session().and_then(|session| session.halted().ok());
+    if stopped.is_some_and(|cores| cores.get(core) == Some(&true)) {
+        return (NodeState::Stopped, halt, None);
+    }
+    let state = match node.state {
+        Some(StateCode::Starting) => NodeState::Starting,
+        Some(StateCode::Suspended) => NodeState::Suspended,
+        Some(StateCode::Draining) => NodeState::Draining,
+        Some(StateCode::Parked) => NodeState::Parked,
+        Some(StateCode::Faulted) => NodeState::Faulted,
+        // The block says how it stood when it last wrote; that it runs is shown by its answer.
+        Some(StateCode::Running) => match board.command_within(core, &Command::Report, ANSWER_LIMIT) {
+            Ok(()) => NodeState::Running,
+            Err(error) => return (NodeState::Silent, None, Some(error.to_string())),
+        },
+        None => return (NodeState::Silent, None, Some("its control block holds an unknown state".into())),
+    };
+    (state, halt, None)
+}

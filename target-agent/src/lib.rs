@@ -34,6 +34,8 @@ mod open_error;
 mod per_core;
 pub mod platform;
 pub mod port;
+#[cfg(feature = "replay")]
+pub mod replay;
 #[cfg(feature = "enabled")]
 pub mod sabotage;
 pub mod serial;

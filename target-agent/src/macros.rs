@@ -8,6 +8,15 @@ macro_rules! trace {
     };
 }
 
+/// A value that comes from outside the system, recorded where replay would need it:
+/// `let level = input!(agent, "level", adc.read())`.
+#[macro_export]
+macro_rules! input {
+    ($agent:expr, $text:literal, $value:expr) => {
+        $agent.input($crate::name!(input $text), $value)
+    };
+}
+
 /// A watch with a name: `let holding = watch!(agent, "holding")?;`, then `holding.set(1)`.
 #[macro_export]
 macro_rules! watch {

@@ -65,6 +65,14 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
     /// # Errors
     /// There is no room now, or there never will be.
     pub fn try_send(&mut self, message: &T) -> Result<(), SendError> {
+        let sent = self.send_now(message);
+        if sent == Err(SendError::Full) {
+            self.tap.found_full();
+        }
+        sent
+    }
+
+    fn send_now(&mut self, message: &T) -> Result<(), SendError> {
         let stamp_room = self.tap.stamp_room();
         let slot = self.ring.free_slot().ok_or(SendError::Full)?;
         let (stamp, payload) = slot.split_at_mut_checked(stamp_room).ok_or(SendError::TooLong)?;
@@ -99,7 +107,7 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
     }
 
     fn poll_send(&mut self, message: &T, context: &Context<'_>) -> Poll<Result<(), SendError>> {
-        match self.try_send(message) {
+        match self.send_now(message) {
             Err(SendError::Full) => {}
             done => return Poll::Ready(done),
         }
@@ -137,6 +145,14 @@ impl<P: Platform, T: DeserializeOwned> Inbox<P, T> {
     /// # Errors
     /// There is none, or it cannot be received.
     pub fn try_recv(&mut self) -> Result<T, ReceiveError> {
+        let received = self.receive_now();
+        if matches!(received, Err(ReceiveError::Empty)) {
+            self.tap.found_empty();
+        }
+        received
+    }
+
+    fn receive_now(&mut self) -> Result<T, ReceiveError> {
         let message = self.ring.front().ok_or(ReceiveError::Empty)?;
         let length = self.tap.stamp_len(message).ok_or(ReceiveError::Refused)?;
         // Before the event, while the slot is still ours.
@@ -158,7 +174,7 @@ impl<P: Platform, T: DeserializeOwned> Inbox<P, T> {
     }
 
     fn poll_recv(&mut self, context: &Context<'_>) -> Poll<Result<T, ReceiveError>> {
-        match self.try_recv() {
+        match self.receive_now() {
             Err(ReceiveError::Empty) => {}
             done => return Poll::Ready(done),
         }

@@ -20,6 +20,9 @@ pub(crate) trait Sections: Sync {
     fn stamp_len(&self, message: &[u8]) -> Option<usize>;
     /// Receives `message`, and `commit` is called inside the event. False if it cannot be received.
     fn receive(&self, port: PortId, message: &[u8], commit: &mut dyn FnMut()) -> bool;
+    /// Something that is an event only while the node records for replay.
+    #[cfg(feature = "replay")]
+    fn observe(&self, event: stillpoint_core::Event);
 }
 
 /// The agent behind a port, and which of its ports this is.
@@ -56,6 +59,20 @@ impl Tap {
     #[cfg(feature = "sabotage")]
     pub fn sabotage<P: Platform>(&self, sabotage: Sabotage, after: u32, ring: Ring) {
         sabotage::choose(sabotage, P::core(), self.port, after, ring);
+    }
+
+    /// A send found the channel full.
+    #[inline]
+    pub fn found_full(&self) {
+        #[cfg(feature = "replay")]
+        self.agent.observe(stillpoint_core::Event::new(stillpoint_core::EventKind::SendFull, self.port.0.into()));
+    }
+
+    /// A receive found the channel empty.
+    #[inline]
+    pub fn found_empty(&self) {
+        #[cfg(feature = "replay")]
+        self.agent.observe(stillpoint_core::Event::new(stillpoint_core::EventKind::RecvNone, self.port.0.into()));
     }
 
     #[inline]

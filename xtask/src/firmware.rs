@@ -10,6 +10,9 @@ pub const AGENT: &str = "stillpoint-agent";
 /// The feature that chooses the reference board.
 pub const PLATFORM: &str = "mps2-an521";
 
+/// The demo that records for replay, and the feature that it needs.
+const REPLAY: &str = "replay";
+
 /// One firmware image of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Firmware {
@@ -45,6 +48,11 @@ impl Firmware {
     /// Every demo of the agent.
     pub fn examples() -> Self {
         Self { package: AGENT, artifact: Artifact::Examples, on_target: false }
+    }
+
+    /// The demo that records for replay, which needs a feature of its own.
+    pub fn replay() -> Self {
+        Self::example(REPLAY)
     }
 
     /// The program of a package that is firmware, with the unit tests of `stillpoint-core` built in.
@@ -90,6 +98,9 @@ impl Firmware {
         }
         if self.package == AGENT {
             cargo.args(["--features", PLATFORM]);
+        }
+        if self.artifact == Artifact::Example(REPLAY) {
+            cargo.args(["--features", REPLAY]);
         }
         cargo.arg("--target-dir").arg(toolchain.target_dir());
         cargo

@@ -121,6 +121,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             Ok(())
         })?;
         P::doorbells().on_urgent(self);
+        #[cfg(feature = "replay")]
+        P::observe_with(self);
         Ok(Agent { agents: self, core })
     }
 }
@@ -316,6 +318,21 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     #[inline]
     pub fn trace(&self, name: Name) {
         self.agents.event(Event::local(name.0));
+    }
+
+    /// A value from outside the system, which replay would have to give again; [`input!`](crate::input) gives it a name.
+    ///
+    /// An event only while the node records for replay, and only in firmware built with the feature `replay`.
+    #[inline]
+    pub fn input(&self, name: Name, value: u32) -> u32 {
+        #[cfg(feature = "replay")]
+        crate::replay::Observer::observe(
+            self.agents,
+            Event { kind: stillpoint_core::EventKind::Input, arg: name.0, value },
+        );
+        #[cfg(not(feature = "replay"))]
+        let _ = name;
+        value
     }
 
     /// Any other event without a message.

@@ -192,4 +192,23 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Sections
             (then.is_some(), then.unwrap_or(Then::Continue))
         })
     }
+
+    #[cfg(feature = "replay")]
+    fn observe(&self, event: Event) {
+        crate::replay::Observer::observe(self, event);
+    }
+}
+
+#[cfg(feature = "replay")]
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> crate::replay::Observer
+    for Agents<P, N, PORTS, LOG>
+{
+    fn observe(&self, event: Event) {
+        self.section(|local| {
+            // Before the node starts and while it stands still nothing of the application happens.
+            let records = local.node.phase() == Phase::Running && local.node.recording().records(&event);
+            let then = if records { local.event::<P, LOG>(self.ring(), event) } else { None };
+            ((), then.unwrap_or(Then::Continue))
+        });
+    }
 }

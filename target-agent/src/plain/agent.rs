@@ -162,6 +162,12 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     #[inline]
     pub fn trace(&self, _name: Name) {}
 
+    /// The value.
+    #[inline]
+    pub fn input(&self, _name: Name, value: u32) -> u32 {
+        value
+    }
+
     /// Nothing.
     #[inline]
     pub fn event(&self, _event: Event) {}

@@ -16,6 +16,12 @@ impl Tap {
     }
 
     #[inline]
+    pub fn found_full(&self) {}
+
+    #[inline]
+    pub fn found_empty(&self) {}
+
+    #[inline]
     pub fn stamp_len(&self, _message: &[u8]) -> Option<usize> {
         Some(0)
     }

@@ -134,6 +134,14 @@ pub unsafe trait Platform: Sized + 'static {
     /// The doorbells of this chip, answered by its interrupt handlers.
     fn doorbells() -> &'static Doorbells<Self>;
 
+    /// Has `observer` told what [`observe`](Self::observe) is told on the calling core.
+    #[cfg(feature = "replay")]
+    fn observe_with(_observer: &'static dyn crate::replay::Observer) {}
+
+    /// Something happened on the calling core that replay needs to know. By default nobody is told.
+    #[cfg(feature = "replay")]
+    fn observe(_event: stillpoint_core::Event) {}
+
     /// Stops the calling core's time line, see [`crate::time`].
     #[cfg(feature = "enabled")]
     fn freeze_time();

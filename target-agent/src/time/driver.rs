@@ -7,6 +7,8 @@ use core::cell::{Cell, RefCell};
 use core::task::Waker;
 use embassy_time_driver::Driver;
 use embassy_time_queue_utils::queue_integrated::Queue;
+#[cfg(feature = "replay")]
+use stillpoint_core::{Event, EventKind};
 
 /// The time driver of a platform; a timer belongs to the core whose executor polls it.
 ///
@@ -18,14 +20,32 @@ pub struct TimeDriver<P>(PerCore<P, CoreTime>);
 struct CoreTime {
     line: Cell<TimeLine>,
     queue: RefCell<Queue>,
+    /// When the first timer ends.
+    #[cfg(feature = "replay")]
+    next: Cell<u64>,
 }
 
 impl CoreTime {
+    const fn new() -> Self {
+        Self {
+            line: Cell::new(TimeLine::new()),
+            queue: RefCell::new(Queue::new()),
+            #[cfg(feature = "replay")]
+            next: Cell::new(u64::MAX),
+        }
+    }
+
     fn now<P: Platform>(&self) -> u64 {
         let mut line = self.line.get();
         let now = line.now(P::counter());
         self.line.set(line);
         now
+    }
+
+    /// Whether a timer has come to its end, so that serving wakes somebody.
+    #[cfg(feature = "replay")]
+    fn is_due<P: Platform>(&self) -> bool {
+        !self.line.get().is_frozen() && self.next.get() <= self.now::<P>()
     }
 
     /// Wakes what is due and sets the alarm for what is next.
@@ -38,6 +58,8 @@ impl CoreTime {
         loop {
             let now = self.now::<P>();
             let next = self.queue.borrow_mut().next_expiration(now);
+            #[cfg(feature = "replay")]
+            self.next.set(next);
             // Never longer than a quarter of the counter's range, so that every wrap is seen.
             let after = next.saturating_sub(now).min(1 << 30) as u32;
             if after > 0 {
@@ -52,9 +74,7 @@ impl<P: Platform> TimeDriver<P> {
     /// All lines at 0, no timers.
     #[must_use]
     pub const fn new() -> Self {
-        Self(PerCore::new(
-            [const { CoreTime { line: Cell::new(TimeLine::new()), queue: RefCell::new(Queue::new()) } }; MAX_CORES],
-        ))
+        Self(PerCore::new([const { CoreTime::new() }; MAX_CORES]))
     }
 
     /// Starts the calling core's line at the present reading of the counter.
@@ -64,6 +84,10 @@ impl<P: Platform> TimeDriver<P> {
 
     /// Serves the calling core's alarm interrupt.
     pub fn on_alarm(&self) {
+        #[cfg(feature = "replay")]
+        if self.0.with(CoreTime::is_due::<P>) {
+            P::observe(Event::new(EventKind::Timer, 0));
+        }
         self.0.with(CoreTime::serve::<P>);
     }
 
@@ -106,7 +130,10 @@ impl<P: Platform> Default for TimeDriver<P> {
 
 impl<P: Platform> Driver for TimeDriver<P> {
     fn now(&self) -> u64 {
-        self.0.with(CoreTime::now::<P>)
+        let now = self.0.with(CoreTime::now::<P>);
+        #[cfg(feature = "replay")]
+        P::observe(Event { kind: EventKind::Now, arg: 0, value: now as u32 });
+        now
     }
 
     fn schedule_wake(&self, at: u64, waker: &Waker) {

@@ -14,7 +14,9 @@ pub const TIER: Tier = Tier {
 
 fn run() -> anyhow::Result<()> {
     qemu::ready()?;
-    let images = Firmware::examples().build_all(Toolchain::ready(&[CORTEX_M33])?)?;
+    let toolchain = Toolchain::ready(&[CORTEX_M33])?;
+    let images = Firmware::examples().build_all(toolchain)?;
+    Firmware::replay().build(toolchain)?;
     let folder = images.first().and_then(|(_, elf)| elf.parent()).context("the agent has no examples")?;
     let mut cargo = test_command(&["stillpoint"]);
     // The tests take each demo by its name from here.

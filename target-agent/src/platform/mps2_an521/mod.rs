@@ -31,6 +31,9 @@ pub type Chip = Mps2An521;
 /// The reference board as a [`Platform`].
 pub struct Mps2An521;
 
+#[cfg(feature = "replay")]
+static OBSERVERS: crate::replay::Observers<Mps2An521> = crate::replay::Observers::new();
+
 static DOORBELLS: Doorbells<Mps2An521> = Doorbells::new();
 
 embassy_time_driver::time_driver_impl!(static TIME: TimeDriver<Mps2An521> = TimeDriver::new());
@@ -135,6 +138,16 @@ unsafe impl Platform for Mps2An521 {
 
     fn doorbells() -> &'static Doorbells<Self> {
         &DOORBELLS
+    }
+
+    #[cfg(feature = "replay")]
+    fn observe_with(observer: &'static dyn crate::replay::Observer) {
+        OBSERVERS.set(observer);
+    }
+
+    #[cfg(feature = "replay")]
+    fn observe(event: stillpoint_core::Event) {
+        OBSERVERS.tell(event);
     }
 
     #[cfg(feature = "enabled")]

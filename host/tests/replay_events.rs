@@ -1,0 +1,91 @@
+//! What a replay would have to give again is in the log while a node records for replay, and only then.
+#![cfg(feature = "qemu-tests")]
+mod boards;
+
+use boards::{LIMIT, firmware, start, wait_until_started};
+use qemu_probe::{Link, Machine};
+use std::collections::BTreeMap;
+use std::time::Instant;
+use stillpoint::{Node, System};
+use stillpoint_core::log::{LogItem, LogReader, Recording};
+use stillpoint_core::{Command, Event, EventKind};
+
+const REPLAY_ONLY: [EventKind; 5] =
+    [EventKind::Poll, EventKind::RecvNone, EventKind::SendFull, EventKind::Now, EventKind::Input];
+
+/// What a node's ring holds, oldest first; the ring is not emptied.
+fn log(machine: &Machine, node: &Node) -> Vec<Event> {
+    let ram = machine.shared_ram().expect("the board shares its RAM");
+    let mut ring = vec![0; node.log.1 as usize];
+    ram.read(node.log.0, &mut ring).expect("the ring is in shared RAM");
+    let written = u32::from_le_bytes([ring[0], ring[1], ring[2], ring[3]]) as usize;
+    let bytes = &ring[16..];
+    let mut rest = &bytes[..written.min(bytes.len())];
+    let (mut reader, mut events) = (LogReader::new(), Vec::new());
+    while let Ok(Some((item, length))) = reader.next(rest) {
+        if let LogItem::Record(record) = item {
+            events.push(record.event);
+        }
+        rest = &rest[length..];
+    }
+    events
+}
+
+#[test]
+fn polls_timers_clock_reads_inputs_and_empty_or_full_ports_are_recorded_for_replay_only() -> anyhow::Result<()> {
+    let elf = firmware("replay")?;
+    let (end, _nobody) = Link::pair()?;
+    let (machine, board) = start(&elf, end, &["board=A"])?;
+    let mut system = System::new(vec![board]);
+    wait_until_started(&mut system)?;
+    let both = system.addresses();
+    let ordinary: Vec<Vec<Event>> = system.nodes()?.iter().map(|node| log(&machine, node)).collect();
+    for (node, events) in ordinary.iter().enumerate() {
+        let strays: Vec<_> = events.iter().filter(|event| REPLAY_ONLY.contains(&event.kind)).collect();
+        assert!(strays.is_empty(), "node {node} recorded {strays:?} without being asked to");
+    }
+    for at in &both {
+        system.command(*at, &Command::Record(Recording::REPLAY))?;
+    }
+    let wanted: [&[EventKind]; 2] = [
+        &[EventKind::Poll, EventKind::Timer, EventKind::Now, EventKind::Input, EventKind::SendFull, EventKind::Send],
+        &[EventKind::Poll, EventKind::Timer, EventKind::Now, EventKind::RecvNone, EventKind::Receive],
+    ];
+    let until = Instant::now() + LIMIT;
+    let logs = loop {
+        let logs: Vec<Vec<Event>> = system.nodes()?.iter().map(|node| log(&machine, node)).collect();
+        let seen = |node: usize, kind: EventKind| logs[node].iter().any(|event| event.kind == kind);
+        if (0..2).all(|node| wanted[node].iter().all(|kind| seen(node, *kind))) {
+            break logs;
+        }
+        assert!(
+            Instant::now() < until,
+            "not every kind was recorded: {:?}",
+            logs.into_iter().map(counts_of).collect::<Vec<_>>()
+        );
+    };
+    // Tasks and inputs are known by what the ELF says of them.
+    let polled: Vec<u16> =
+        logs[0].iter().filter(|event| event.kind == EventKind::Poll).map(|event| event.arg).collect();
+    assert!(polled.windows(2).all(|pair| pair[0] == pair[1]), "the sensor has one task: {polled:?}");
+    let input = logs[0].iter().find(|event| event.kind == EventKind::Input).map(|event| event.arg);
+    let firmware = stillpoint::Firmware::read(&elf)?;
+    assert_eq!(input.and_then(|name| firmware.name("input", name)), Some("level"));
+    // A poll that reads the level comes after the timer that called for it.
+    let order: Vec<EventKind> = logs[0]
+        .iter()
+        .map(|event| event.kind)
+        .filter(|kind| matches!(kind, EventKind::Timer | EventKind::Input))
+        .collect();
+    assert!(order.windows(2).all(|pair| pair != [EventKind::Input, EventKind::Input]), "two readings at one timer");
+    for node in system.nodes()? {
+        assert_eq!(node.refused, 0, "node {} refused a step", node.id.0);
+    }
+    Ok(())
+}
+
+fn counts_of(events: Vec<Event>) -> BTreeMap<EventKind, usize> {
+    let mut counts = BTreeMap::new();
+    events.iter().for_each(|event| *counts.entry(event.kind).or_default() += 1);
+    counts
+}

@@ -50,6 +50,12 @@ impl StateDir {
         self.system.join(&board.name)
     }
 
+    /// The file that remembers what was written for each breakpoint: the boards know only its programs.
+    #[must_use]
+    pub fn breakpoints(&self) -> PathBuf {
+        self.system.join("breakpoints.json")
+    }
+
     /// The file that is locked while a board is in use. A probe is one thing, whichever system uses it.
     #[must_use]
     pub fn lock(&self, board: &BoardConfig) -> PathBuf {

@@ -62,7 +62,7 @@ fn order(node: NodeId, number: EventNumber, last: &[&Node]) -> Order {
         let known = last.clock.get(usize::from(node.0)).copied().map_or(EventNumber(0), EventNumber);
         known == number || known.is_newer_than(number)
     };
-    if last.iter().any(|last| knows(last)) {
+    if last.iter().any(knows) {
         Order::Before
     } else if last.is_empty() || last.iter().any(|last| last.stamps == StampKind::Event) {
         Order::Unknown

@@ -42,7 +42,10 @@ pub enum BreakError {
 }
 
 /// Asks every node to say where it stands, and reads it.
-fn survey(system: &mut System) -> Result<Vec<Node>, SystemError> {
+///
+/// # Errors
+/// A board could not be reached.
+pub fn survey(system: &mut System) -> Result<Vec<Node>, SystemError> {
     for at in system.addresses() {
         system.command(at, &Command::Report)?;
     }

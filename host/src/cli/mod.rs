@@ -4,6 +4,9 @@
 //! system file, the attached boards, whether Ctrl-C was pressed) and prints its result through [`Output::print`]: text for
 //! people, or with `--json` the same as one JSON value. Results go to standard output, everything else to standard error.
 #![allow(dead_code, reason = "commands to come use the rest")]
+mod break_;
+mod break_report;
+mod break_store;
 mod context;
 mod down;
 mod error;
@@ -58,6 +61,7 @@ enum Command {
     Status(status::Args),
     Halt(halt::Args),
     Resume(resume::Args),
+    Break(break_::Args),
 }
 
 impl Command {
@@ -72,6 +76,7 @@ impl Command {
             Self::Status(args) => status::run(args, context),
             Self::Halt(args) => halt::run(args, context),
             Self::Resume(args) => resume::run(args, context),
+            Self::Break(args) => break_::run(args, context),
         }
     }
 }

@@ -103,13 +103,14 @@ fn refuse_conjunction(resolved: &Resolved, directory: &Directory) -> ExprError {
          others, they have moved on",
         nodes.join(" and ")
     );
-    let mut ways = vec![format!(
-        "record a trace, then `stillpoint detect '{}'` says whether it possibly or definitely held, and where first",
-        &resolved.text[span.clone()]
-    )];
+    let mut ways = vec![
+        "it can be found afterwards, in a recorded trace: whether it possibly or definitely held, and where first \
+         (`stillpoint detect`, to come)"
+            .to_owned(),
+    ];
     if let [one, other] = terms {
         let (one, other) = (text(one), text(other));
-        ways.push(format!("or stop when one comes after the other: '{one} -> {other}' or '{other} -> {one}'"));
+        ways.push(format!("live, stop when one comes after the other: '{one} -> {other}' or '{other} -> {one}'"));
     }
     ExprError::new(&resolved.text, span, problem, ways.join("\n  "))
 }

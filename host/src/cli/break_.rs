@@ -1,0 +1,209 @@
+//! `stillpoint break` - stop everything when something happens, somewhere.
+//!
+//!     $ stillpoint break "left0:send(ring) -> right1.holding == 1"
+//!      promised  exact: each stage really happened before the next; ...
+//!         armed  breakpoint 0 on 4 nodes
+//!     breakpoint 0 fired: left0:send(ring) -> right1.holding == 1
+//!       stage 1  left0   event 412  left0:send(ring)      happened before
+//!       stage 2  right1  event 398  right1.holding == 1   completed it
+//!     halt 1 is one consistent moment of 4 nodes; resume with `stillpoint resume`
+use super::break_report::{Listed, Listing, Removed, Stopped};
+use super::break_store::Store;
+use super::{CliError, Context, Exit};
+use std::time::Duration;
+use stillpoint::breakpoint::{self, Agreement, Armed, Waited};
+use stillpoint::expr::{self, ExprError, Resolved};
+use stillpoint_core::control::StateCode;
+use stillpoint_core::predicate::{Detector, SLOTS, SlotId, SlotPhase};
+
+/// Stop all nodes consistently when an expression is satisfied.
+#[derive(clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "docs/BREAKPOINTS.md describes the language, and what is promised for each kind of expression.\n\n\
+                  Examples:\n  stillpoint break \"left0:send(ring) -> right1.holding == 1\"\n  \
+                  stillpoint break \"left0.laps > 100 | right0:fault\" --no-wait\n  \
+                  stillpoint break list\n  stillpoint break rm all"
+)]
+pub struct Args {
+    /// What to stop at: node:event or node.condition, joined by -> (then), | (or).
+    #[arg(value_name = "EXPR", required = true)]
+    expression: Option<String>,
+    /// Let stages travel by Miller & Choi's markers instead of on the program's messages.
+    #[arg(long)]
+    markers: bool,
+    /// Only arm it; the system stops by itself when it fires.
+    #[arg(long)]
+    no_wait: bool,
+    /// Wait for at most so many seconds; the breakpoint stays armed.
+    #[arg(long, value_name = "SECONDS", conflicts_with = "no_wait")]
+    timeout: Option<u64>,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(clap::Subcommand)]
+enum Verb {
+    /// Show what is armed, as the boards say.
+    List,
+    /// Remove a breakpoint, or all of them.
+    Rm {
+        /// Its number, or `all`.
+        #[arg(value_name = "N|all")]
+        which: Which,
+    },
+}
+
+#[derive(Clone, Copy)]
+enum Which {
+    One(SlotId),
+    All,
+}
+
+impl std::str::FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let slot = || text.parse().ok().and_then(SlotId::new).map(Self::One);
+        let all = (text == "all").then_some(Self::All);
+        all.or_else(slot).ok_or_else(|| format!("breakpoints are 0 to {}, or all", SLOTS - 1))
+    }
+}
+
+pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
+    match (&args.verb, &args.expression) {
+        (Some(Verb::List), _) => list(context),
+        (Some(Verb::Rm { which }), _) => remove(context, *which),
+        (None, Some(text)) => set(args, text, context),
+        (None, None) => Err(CliError::Usage("what shall it stop at? `stillpoint break --help` has examples".into())),
+    }
+}
+
+/// An expression that cannot be used is the user's to mend, with the caret on a line of its own.
+fn wrong(error: ExprError) -> CliError {
+    CliError::Usage(error.to_string())
+}
+
+fn failed(error: breakpoint::BreakError) -> CliError {
+    match error {
+        breakpoint::BreakError::System(error) => error.into(),
+        other => CliError::Usage(other.to_string()),
+    }
+}
+
+fn set(args: &Args, text: &str, context: &mut Context) -> Result<Exit, CliError> {
+    // Before any board is touched: a mistake in the text needs none.
+    let expression = expr::parse(text).map_err(wrong)?;
+    let (out, interrupt, file) = (context.out(), context.interrupt_flag(), context.file()?);
+    let mut store = Store::open(&file)?;
+    let system = context.system()?;
+    let directory = breakpoint::directory(system)?;
+    let resolved = expr::resolve(&expression, &directory).map_err(wrong)?;
+    let compiled = expr::compile(&resolved, &directory).map_err(wrong)?;
+    let detector = if args.markers { Detector::Marker } else { Detector::Causal };
+    let promise = resolved.promise(detector, &directory);
+    out.say("promised", &promise.holds);
+    for limit in &promise.limits {
+        out.say("but", limit);
+    }
+    let was_halted = system.nodes()?.iter().any(|node| node.state == Some(StateCode::Parked));
+    let armed = breakpoint::arm(system, &compiled, detector, text).map_err(failed)?;
+    store.put(armed.clone())?;
+    out.say("armed", format!("breakpoint {} on {} nodes", armed.slot, armed.programs.len()));
+    let mut stopped = Stopped::new(&armed, resolved.class(), promise);
+    if args.no_wait || was_halted {
+        stopped.outcome = if was_halted { "armed, and the system is halted" } else { "armed" };
+        out.print(&stopped);
+        return Ok(Exit::Ok);
+    }
+    let limit = args.timeout.map(Duration::from_secs);
+    let waited = breakpoint::wait(system, &armed, Some(&resolved), limit, &interrupt, |blind| {
+        let name = directory.name_of(blind.node);
+        out.say(
+            "reset",
+            format!("{name} was reset and saw nothing until its event {}; armed again", blind.until.count()),
+        );
+    });
+    let exit = match waited.map_err(failed)? {
+        Waited::Fired(fired) => {
+            stopped.fired(&fired, &resolved, &directory);
+            Exit::Ok
+        }
+        Waited::HaltedOtherwise(proof) => {
+            stopped.halted_otherwise(&proof, &directory);
+            Exit::Bad
+        }
+        Waited::TimedOut => {
+            stopped.outcome = "not fired in time; it stays armed";
+            Exit::Bad
+        }
+        Waited::Gone => {
+            stopped.outcome = "gone: every board was reset, or somebody removed it";
+            Exit::Bad
+        }
+        Waited::Interrupted => {
+            return Err(CliError::Interrupted(
+                "the breakpoint stays armed and stops the system when it fires; `stillpoint break list` shows it",
+            ));
+        }
+    };
+    out.print(&stopped);
+    Ok(exit)
+}
+
+fn list(context: &mut Context) -> Result<Exit, CliError> {
+    let (out, file) = (context.out(), context.file()?);
+    let mut store = Store::open(&file)?;
+    let system = context.system()?;
+    let nodes = breakpoint::survey(system)?;
+    let directory = breakpoint::directory(system)?;
+    let mut breakpoints = Vec::new();
+    for slot in SlotId::ALL {
+        let known = store.armed().iter().find(|armed| armed.slot == slot.number());
+        let agreement = known.map(|armed| (armed, breakpoint::agreement(armed, &nodes)));
+        if let Some((armed, agreement)) = agreement.filter(|(_, agreement)| *agreement != Agreement::Gone) {
+            let resolved: Option<Resolved> =
+                expr::parse(&armed.text).and_then(|expression| expr::resolve(&expression, &directory)).ok();
+            breakpoints.push(Listed::ours(armed, &agreement, &nodes, resolved.as_ref(), &directory));
+            continue;
+        }
+        let states = nodes.iter().filter_map(|node| node.slots.get(usize::from(slot.number()))?.state);
+        let mut in_use = states.filter(|state| matches!(state.phase, SlotPhase::Installed | SlotPhase::Fired));
+        if let Some(state) = in_use.next() {
+            breakpoints.push(Listed::foreign(slot, state));
+        }
+    }
+    // What no board has any more needs no text.
+    store.forget(|armed: &Armed| breakpoint::agreement(armed, &nodes) == Agreement::Gone)?;
+    out.print(&Listing { breakpoints });
+    Ok(Exit::Ok)
+}
+
+fn remove(context: &mut Context, which: Which) -> Result<Exit, CliError> {
+    let (out, file) = (context.out(), context.file()?);
+    let mut store = Store::open(&file)?;
+    let system = context.system()?;
+    let slots: &[SlotId] = match &which {
+        Which::One(slot) => std::slice::from_ref(slot),
+        Which::All => &SlotId::ALL,
+    };
+    let nodes = breakpoint::survey(system)?;
+    let is_used = |slot: &&SlotId| {
+        let states = nodes.iter().filter_map(|node| node.slots.get(usize::from(slot.number()))?.state);
+        states.into_iter().any(|state| matches!(state.phase, SlotPhase::Installed | SlotPhase::Fired))
+    };
+    let used: Vec<SlotId> = slots.iter().filter(is_used).copied().collect();
+    if let (Which::One(slot), []) = (which, used.as_slice()) {
+        return Err(CliError::Usage(format!(
+            "there is no breakpoint {}; `stillpoint break list` shows those there are",
+            slot.number()
+        )));
+    }
+    for slot in &used {
+        breakpoint::remove(system, *slot)?;
+        store.forget(|armed| armed.slot == slot.number())?;
+    }
+    out.print(&Removed { removed: used.iter().map(|slot| slot.number()).collect() });
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,246 @@
+//! What `stillpoint break` prints.
+use super::{Report, paint};
+use serde::Serialize;
+use std::fmt;
+use stillpoint::breakpoint::{Agreement, Armed, Fired, Order, Satisfied};
+use stillpoint::expr::{Class, Directory, Promise, Resolved};
+use stillpoint::{HaltProof, Node};
+use stillpoint_core::NodeId;
+use stillpoint_core::control::SlotState;
+use stillpoint_core::predicate::SlotId;
+
+/// A breakpoint that was set, and what came of it.
+#[derive(Serialize)]
+pub struct Stopped {
+    breakpoint: u8,
+    expression: String,
+    class: String,
+    markers: bool,
+    promised: String,
+    limits: Vec<String>,
+    /// `fired`, `armed` ...
+    pub outcome: &'static str,
+    halt: Option<Halt>,
+    satisfied: Vec<Event>,
+}
+
+#[derive(Serialize)]
+struct Halt {
+    id: u16,
+    consistent: bool,
+    nodes: usize,
+    first: String,
+}
+
+#[derive(Serialize)]
+struct Event {
+    stage: u8,
+    node: String,
+    epoch: u8,
+    event: u32,
+    what: String,
+    order: &'static str,
+}
+
+impl Stopped {
+    pub fn new(armed: &Armed, class: Class, promise: Promise) -> Self {
+        Self {
+            breakpoint: armed.slot,
+            expression: armed.text.clone(),
+            class: class.to_string(),
+            markers: armed.markers,
+            promised: promise.holds,
+            limits: promise.limits,
+            outcome: "armed",
+            halt: None,
+            satisfied: Vec::new(),
+        }
+    }
+
+    pub fn fired(&mut self, fired: &Fired, resolved: &Resolved, directory: &Directory) {
+        self.outcome = "fired";
+        self.halt = Some(Halt::of(&fired.proof, directory));
+        self.satisfied = fired.satisfied.iter().map(|event| Event::of(event, resolved, directory)).collect();
+    }
+
+    pub fn halted_otherwise(&mut self, proof: &HaltProof, directory: &Directory) {
+        self.outcome = "the system halted for another reason; it stays armed";
+        self.halt = Some(Halt::of(proof, directory));
+    }
+}
+
+impl Halt {
+    fn of(proof: &HaltProof, directory: &Directory) -> Self {
+        let first = proof.orders.first().and_then(|order| order.first()).copied().unwrap_or(NodeId(0));
+        Self { id: proof.halt.0, consistent: true, nodes: proof.frontier.len(), first: directory.name_of(first) }
+    }
+}
+
+impl Event {
+    fn of(event: &Satisfied, resolved: &Resolved, directory: &Directory) -> Self {
+        let terms = resolved.terms().filter(|(stage, term)| *stage == event.stage && term.node == event.node);
+        let texts: Vec<&str> = terms.map(|(_, term)| &resolved.text[term.span.clone()]).collect();
+        Self {
+            stage: event.stage,
+            node: directory.name_of(event.node),
+            epoch: event.number.epoch(),
+            event: event.number.count(),
+            what: texts.join(" | "),
+            order: match event.order {
+                Order::Last => "completed it",
+                Order::Before => "happened before",
+                Order::Concurrent => "concurrent",
+                Order::Unknown => "order unknown",
+            },
+        }
+    }
+}
+
+impl Report for Stopped {
+    fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, text, outcome) = (self.breakpoint, &self.expression, self.outcome);
+        let style = if outcome == "fired" { paint::GOOD } else { paint::WARN };
+        writeln!(f, "{}breakpoint {number}{:#} {style}{outcome}{style:#}: {text}", paint::NAME, paint::NAME)?;
+        let widths = |of: fn(&Event) -> usize| self.satisfied.iter().map(of).max().unwrap_or(0);
+        let (name, what) = (widths(|event| event.node.chars().count()), widths(|event| event.what.chars().count()));
+        for Event { stage, node, epoch, event, what: text, order } in &self.satisfied {
+            let epoch = if *epoch == 0 { String::new() } else { format!(" of epoch {epoch}") };
+            writeln!(f, "  stage {stage}  {node:name$}  event {event}{epoch}  {text:what$}  {order}")?;
+        }
+        match &self.halt {
+            Some(Halt { id, nodes, first, .. }) => writeln!(
+                f,
+                "halt {id}, begun by {first}, is one consistent moment of {nodes} nodes; resume with `stillpoint resume`"
+            ),
+            None if outcome.ends_with("halted") => {
+                writeln!(f, "let it run with `stillpoint resume`; it stops again when the breakpoint fires")
+            }
+            None if outcome.starts_with("armed") => {
+                writeln!(f, "it stops the system when it fires; `stillpoint break list` shows it")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Everything that is armed.
+#[derive(Serialize)]
+pub struct Listing {
+    /// By number.
+    pub breakpoints: Vec<Listed>,
+}
+
+/// One breakpoint as the boards say it is.
+#[derive(Serialize)]
+pub struct Listed {
+    breakpoint: u8,
+    /// `armed`, `fired`, `partly` or `unknown`.
+    state: &'static str,
+    expression: Option<String>,
+    markers: bool,
+    class: Option<String>,
+    stages: Option<u8>,
+    /// The last stage that is known to be satisfied.
+    stage: u8,
+    /// Nodes that do not have it any more.
+    missing: Vec<String>,
+}
+
+impl Listed {
+    /// A breakpoint whose text is known.
+    pub fn ours(
+        armed: &Armed,
+        agreement: &Agreement,
+        nodes: &[Node],
+        resolved: Option<&Resolved>,
+        directory: &Directory,
+    ) -> Self {
+        let (state, missing) = match agreement {
+            Agreement::Armed => ("armed", &[][..]),
+            Agreement::Fired => ("fired", &[][..]),
+            Agreement::Partly(missing) => ("partly", missing.as_slice()),
+            Agreement::Gone => ("gone", &[][..]),
+        };
+        let states = nodes.iter().filter_map(|node| node.slots.get(usize::from(armed.slot))?.state);
+        Self {
+            breakpoint: armed.slot,
+            state,
+            expression: Some(armed.text.clone()),
+            markers: armed.markers,
+            class: resolved.map(|resolved| resolved.class().to_string()),
+            stages: Some(armed.stages),
+            stage: states.map(|state| state.stage).max().unwrap_or(0),
+            missing: missing.iter().map(|node| directory.name_of(*node)).collect(),
+        }
+    }
+
+    /// A breakpoint that the boards have and nobody here knows of.
+    pub fn foreign(slot: SlotId, state: SlotState) -> Self {
+        Self {
+            breakpoint: slot.number(),
+            state: "unknown",
+            expression: None,
+            markers: state.detector == stillpoint_core::predicate::Detector::Marker,
+            class: None,
+            stages: None,
+            stage: state.stage,
+            missing: Vec::new(),
+        }
+    }
+}
+
+impl Report for Listing {
+    fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.breakpoints.is_empty() {
+            return writeln!(f, "no breakpoint is armed");
+        }
+        for listed in &self.breakpoints {
+            let style = match listed.state {
+                "armed" => paint::NEWS,
+                "fired" => paint::GOOD,
+                _ => paint::WARN,
+            };
+            let text =
+                listed.expression.as_deref().unwrap_or("armed by somebody else: `stillpoint break rm` removes it");
+            write!(
+                f,
+                "{}{}{:#}  {style}{:7}{style:#}  {text}",
+                paint::NAME,
+                listed.breakpoint,
+                paint::NAME,
+                listed.state
+            )?;
+            if let Some(stages) = listed.stages.filter(|stages| *stages > 1) {
+                write!(f, "  (stage {} of {stages} satisfied)", listed.stage)?;
+            }
+            if listed.markers {
+                write!(f, "  (by markers)")?;
+            }
+            writeln!(f)?;
+            if !listed.missing.is_empty() {
+                let missing = listed.missing.join(", ");
+                writeln!(f, "   {missing} lost it in a reset: remove it and arm it again")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was removed.
+#[derive(Serialize)]
+pub struct Removed {
+    /// The numbers.
+    pub removed: Vec<u8>,
+}
+
+impl Report for Removed {
+    fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for number in &self.removed {
+            writeln!(f, "{}breakpoint {number}{:#}  removed", paint::NAME, paint::NAME)?;
+        }
+        if self.removed.is_empty() {
+            writeln!(f, "no breakpoint was armed")?;
+        }
+        Ok(())
+    }
+}

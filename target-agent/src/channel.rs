@@ -81,7 +81,8 @@ impl<T, const SLOTS: usize, const BYTES: usize> Channel<T, SLOTS, BYTES> {
                 written: AtomicU32::new(0),
                 read: AtomicU32::new(0),
                 #[cfg(feature = "enabled")]
-                shape: AtomicU32::new((SLOTS as u32) | (size_of::<Slot<BYTES>>() as u32) << 16),
+                // Set when an end is claimed: a channel of zeros needs no initial values in flash.
+                shape: AtomicU32::new(0),
                 claimed: AtomicU32::new(0),
                 waiting: [const { AtomicU32::new(0) }; 2],
                 #[cfg(feature = "enabled")]
@@ -97,6 +98,8 @@ impl<T, const SLOTS: usize, const BYTES: usize> Channel<T, SLOTS, BYTES> {
     /// The channel without its sizes, for the end that is claimed. `None` if that end was claimed before.
     pub(crate) fn claim(&'static self, end: End) -> Option<Ring> {
         let claimed = critical_section::with(|_| {
+            #[cfg(feature = "enabled")]
+            self.head.shape.store((SLOTS as u32) | (size_of::<Slot<BYTES>>() as u32) << 16, Ordering::Relaxed);
             let before = self.head.claimed.load(Ordering::Relaxed);
             self.head.claimed.store(before | end as u32, Ordering::Relaxed);
             before

@@ -2,15 +2,19 @@
 use crate::platform::{CoreId, Platform};
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-const NOBODY: u8 = u8::MAX;
+/// Memory of zeros belongs to nobody, so that it needs no initial values in flash.
+const NOBODY: u8 = 0;
 
 /// A place into which one core puts a value that only it ever uses, by one context at a time.
 pub(crate) struct CoreBound<P, T> {
+    /// One more than the number of the core.
     owner: AtomicU8,
+    full: AtomicBool,
     busy: AtomicBool,
-    value: UnsafeCell<Option<T>>,
+    value: UnsafeCell<MaybeUninit<T>>,
     platform: PhantomData<fn() -> P>,
 }
 
@@ -20,8 +24,9 @@ unsafe impl<P: Platform, T> Sync for CoreBound<P, T> {}
 
 impl<P: Platform, T> CoreBound<P, T> {
     pub const fn new() -> Self {
-        let (owner, busy) = (AtomicU8::new(NOBODY), AtomicBool::new(false));
-        Self { owner, busy, value: UnsafeCell::new(None), platform: PhantomData }
+        let value = UnsafeCell::new(MaybeUninit::uninit());
+        let (full, busy) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { owner: AtomicU8::new(NOBODY), full, busy, value, platform: PhantomData }
     }
 
     /// Puts the value in, for the calling core. Gives it back if there is one already.
@@ -29,7 +34,7 @@ impl<P: Platform, T> CoreBound<P, T> {
         let mine = critical_section::with(|_| {
             let free = self.owner.load(Ordering::Relaxed) == NOBODY;
             if free {
-                self.owner.store(P::core().index() as u8, Ordering::Relaxed);
+                self.owner.store(P::core().index() as u8 + 1, Ordering::Relaxed);
             }
             free
         });
@@ -37,18 +42,19 @@ impl<P: Platform, T> CoreBound<P, T> {
             return Err(value);
         }
         // SAFETY: `owner` was claimed just now, so nobody else has looked inside before or will from another core.
-        unsafe { *self.value.get() = Some(value) };
+        unsafe { (*self.value.get()).write(value) };
+        self.full.store(true, Ordering::Release);
         Ok(())
     }
 
     /// The core that put the value in.
     pub fn owner(&self) -> Option<CoreId> {
-        CoreId::new(self.owner.load(Ordering::Relaxed).into())
+        CoreId::new(usize::from(self.owner.load(Ordering::Relaxed)).checked_sub(1)?)
     }
 
     /// Gives the value to `f`. `None` on another core, while the value is in use, or if there is none.
     pub fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
-        if self.owner() != Some(P::core()) {
+        if self.owner() != Some(P::core()) || !self.full.load(Ordering::Acquire) {
             return None;
         }
         let taken = P::masked(|| {
@@ -59,10 +65,10 @@ impl<P: Platform, T> CoreBound<P, T> {
         if taken {
             return None;
         }
-        // SAFETY: this is the owner's core and `busy` was free: no other context uses the value until it is again.
-        let result = unsafe { &mut *self.value.get() }.as_mut().map(f);
+        // SAFETY: it is full; this is the owner's core and `busy` was free: no other context uses it until it is again.
+        let result = f(unsafe { (*self.value.get()).assume_init_mut() });
         self.busy.store(false, Ordering::Release);
-        result
+        Some(result)
     }
 
     /// Whether a context of the owner that the calling one interrupted is using the value.

@@ -1,5 +1,5 @@
 //! Building firmware: which package, which artifact, and where the ELF file is afterwards.
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::command::{self, CommandError};
@@ -19,6 +19,7 @@ pub struct Firmware {
     package: &'static str,
     artifact: Artifact,
     on_target: bool,
+    kit: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +38,25 @@ pub enum BuildError {
     /// cargo built something, but not what was asked for.
     #[error("cargo built no executable from {0}; does the example or package still exist?")]
     NoExecutable(String),
+    /// It was built and could not be copied.
+    #[error("cannot keep {path}: {source}")]
+    Keep {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
 }
 
 impl Firmware {
     /// A demo of the agent, `target-agent/examples/<name>.rs`.
     pub fn example(name: &'static str) -> Self {
-        Self { package: AGENT, artifact: Artifact::Example(name), on_target: false }
+        Self { package: AGENT, artifact: Artifact::Example(name), on_target: false, kit: true }
     }
 
     /// Every demo of the agent.
     pub fn examples() -> Self {
-        Self { package: AGENT, artifact: Artifact::Examples, on_target: false }
+        Self { package: AGENT, artifact: Artifact::Examples, on_target: false, kit: true }
     }
 
     /// The demo that records for replay, which needs a feature of its own.
@@ -58,13 +67,18 @@ impl Firmware {
     /// The program of a package that is firmware, with the unit tests of `stillpoint-core` built in.
     pub fn unit_tests() -> Self {
         let name = "stillpoint-on-target";
-        Self { package: name, artifact: Artifact::Bin(name), on_target: true }
+        Self { package: name, artifact: Artifact::Bin(name), on_target: true, kit: true }
+    }
+
+    /// The same program with the kit compiled out.
+    pub fn without_kit(self) -> Self {
+        Self { kit: false, ..self }
     }
 
     /// What the counting plugin counts.
     pub fn benchmarks() -> Self {
         let name = "stillpoint-bench";
-        Self { package: name, artifact: Artifact::Bin(name), on_target: false }
+        Self { package: name, artifact: Artifact::Bin(name), on_target: false, kit: true }
     }
 
     /// Builds it and returns its ELF file.
@@ -79,6 +93,13 @@ impl Firmware {
         cargo.args(["--message-format", "json-render-diagnostics"]).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut elves = executables(&command::output(&mut cargo)?);
         elves.sort();
+        if !self.kit {
+            // Cargo gives it the same place as the one with the kit, which a later build would put there.
+            elves = elves
+                .into_iter()
+                .map(|(name, elf)| keep_apart(&elf).map(|kept| (name, kept)))
+                .collect::<Result<_, _>>()?;
+        }
         Ok(elves)
     }
 
@@ -102,9 +123,22 @@ impl Firmware {
         if self.artifact == Artifact::Example(REPLAY) {
             cargo.args(["--features", REPLAY]);
         }
+        if !self.kit {
+            cargo.arg("--no-default-features");
+        }
         cargo.arg("--target-dir").arg(toolchain.target_dir());
         cargo
     }
+}
+
+/// Copies a firmware without the kit into the folder `plain` beside it.
+fn keep_apart(elf: &Path) -> Result<PathBuf, BuildError> {
+    let fail = |source| BuildError::Keep { path: elf.to_owned(), source };
+    let folder = elf.with_file_name("plain");
+    let kept = folder.join(elf.file_name().unwrap_or_default());
+    std::fs::create_dir_all(&folder).map_err(fail)?;
+    std::fs::copy(elf, &kept).map_err(fail)?;
+    Ok(kept)
 }
 
 /// The programs named in cargo's JSON messages.
@@ -129,6 +163,17 @@ not json at all
 {"reason":"compiler-artifact","target":{"name":"relay"},"executable":"/t/relay"}
 {"reason":"build-finished","success":true}"#;
         assert_eq!(executables(messages), [("relay".to_owned(), PathBuf::from("/t/relay"))]);
+    }
+
+    #[test]
+    fn a_demo_without_the_kit_differs_by_one_word() {
+        let words = |demo: Firmware| {
+            let cargo = demo.cargo(Toolchain::Rustup, "build");
+            cargo.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let (with, mut without) = (Firmware::example("relay"), words(Firmware::example("relay").without_kit()));
+        without.retain(|word| word != "--no-default-features");
+        assert_eq!(words(with), without);
     }
 
     #[test]

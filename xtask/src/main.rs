@@ -8,6 +8,7 @@ mod command;
 mod demo;
 mod elf;
 mod firmware;
+mod footprint;
 mod nearest;
 mod nudge;
 mod packages;

@@ -2,20 +2,30 @@
 use super::{Tier, test_command};
 use crate::command;
 use crate::firmware::Firmware;
+use crate::footprint::kit_in;
 use crate::qemu;
 use crate::toolchain::{CORTEX_M33, Toolchain};
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 
 pub const TIER: Tier = Tier {
     name: "qemu",
-    proves: "four nodes on two boards halt consistently from any node, with a certificate, and resume",
+    proves: "four nodes on two boards halt consistently from any node and resume; without the kit nothing of it is left",
     run,
 };
 
 fn run() -> anyhow::Result<()> {
     qemu::ready()?;
     let toolchain = Toolchain::ready(&[CORTEX_M33])?;
+    let without = Firmware::examples().without_kit().build_all(toolchain)?;
     let images = Firmware::examples().build_all(toolchain)?;
+    for (name, elf) in &without {
+        let left = kit_in(elf)?;
+        ensure!(left.is_empty(), "{name}, built without the kit, has something of it:\n  {}", left.join("\n  "));
+        println!("{name} without the kit: nothing of it is left");
+    }
+    // The check can fail: it finds the kit where it is.
+    let (name, elf) = images.iter().find(|(name, _)| name == "token_ring").context("there is no token_ring")?;
+    ensure!(!kit_in(elf)?.is_empty(), "{name} has the kit inside, and the check does not see it");
     Firmware::replay().build(toolchain)?;
     let folder = images.first().and_then(|(_, elf)| elf.parent()).context("the agent has no examples")?;
     let mut cargo = test_command(&["stillpoint"]);

@@ -21,7 +21,7 @@ pub enum Verb {
     Test(test::Args),
     /// Check format, lints and documentation, warnings denied.
     Lint(lint::Args),
-    /// Print flash and RAM of each demo, per section.
+    /// Print flash and RAM of each demo with the kit and without it, side by side.
     Size(size::Args),
     /// Count what it costs in instructions, beside the goals.
     Bench(bench::Args),

@@ -1,6 +1,6 @@
 //! Halting and resuming whatever is there: boards that died are named, the others do what they can.
 use crate::system::newest_halt;
-use crate::{Board, CutError, HaltProof, Node, NodeAddress, SessionError, Sight, System, SystemError};
+use crate::{CutError, HaltProof, Node, NodeAddress, Sight, System, SystemError};
 use std::time::{Duration, Instant};
 use stillpoint_core::control::StateCode;
 use stillpoint_core::{Command, HaltId, NodeId};
@@ -118,20 +118,26 @@ impl System {
         (nodes, lost)
     }
 
-    /// Lets every core run that the probe has stopped. Returns the names of their nodes.
-    pub fn run_stopped(&mut self) -> Result<Vec<String>, SystemError> {
+    /// The nodes whose cores the probe has stopped: they cannot take part in anything.
+    pub fn stopped(&mut self) -> Result<Vec<String>, SystemError> {
         let mut names = Vec::new();
         for board in self.boards() {
             let Some(session) = board.session() else { continue };
-            let fail =
-                |board: &Board, source: SessionError| SystemError::Session { board: board.name().into(), source };
-            let stopped = session.halted().map_err(|error| fail(board, error))?;
-            if !stopped.contains(&true) {
-                continue;
-            }
-            let Some(session) = board.session() else { continue };
-            session.run().map_err(|error| fail(board, error))?;
+            let stopped = session.halted();
+            let stopped = stopped.map_err(|source| SystemError::Session { board: board.name().into(), source })?;
             names.extend((0..).zip(stopped).filter(|(_, stopped)| *stopped).map(|(core, _)| board.node_name(core)));
+        }
+        Ok(names)
+    }
+
+    /// Lets every core run that the probe has stopped. Returns the names of their nodes.
+    pub fn run_stopped(&mut self) -> Result<Vec<String>, SystemError> {
+        let names = self.stopped()?;
+        for board in self.boards() {
+            let Some(session) = board.session() else { continue };
+            // What runs is not disturbed.
+            let run = session.halted().and_then(|cores| if cores.contains(&true) { session.run() } else { Ok(()) });
+            run.map_err(|source| SystemError::Session { board: board.name().into(), source })?;
         }
         Ok(names)
     }

@@ -1,7 +1,7 @@
 //! Where the tool keeps what must outlive one command: the machines of emulated boards, and locks.
 use crate::config::{BoardConfig, ProbeConfig, SystemFile};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -36,9 +36,7 @@ impl StateDir {
     pub fn of(file: &SystemFile) -> Result<Self, StateError> {
         let common = root();
         let path = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
-        let mut hasher = DefaultHasher::new();
-        path.hash(&mut hasher);
-        let system = common.join(format!("{:016x}", hasher.finish()));
+        let system = common.join(format!("{:016x}", hash(path.as_os_str().as_bytes())));
         make_private(&common)?;
         make_private(&system)?;
         Ok(Self { common, system })
@@ -70,6 +68,11 @@ impl StateDir {
     }
 }
 
+/// FNV-1a: the same in every build, unlike the standard library's hash, so that every build finds the same boards.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3))
+}
+
 fn root() -> PathBuf {
     if let Some(folder) = std::env::var_os("STILLPOINT_STATE") {
         return folder.into();
@@ -91,4 +94,29 @@ fn make_private(path: &Path) -> Result<(), StateError> {
     let meta = made.and_then(|()| std::fs::symlink_metadata(path));
     let meta = meta.map_err(|source| StateError::Make { path: path.to_owned(), source })?;
     if meta.uid() == user() && meta.is_dir() { Ok(()) } else { Err(StateError::Foreign(path.to_owned())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_system_has_the_same_name_for_every_build() {
+        assert_eq!(hash(b""), 0xCBF2_9CE4_8422_2325);
+        assert_eq!(hash(b"foobar"), 0x8594_4171_F739_67E8);
+    }
+
+    #[test]
+    fn a_folder_that_is_no_folder_or_not_private_is_refused() {
+        let top = tempfile::tempdir().unwrap();
+        let file = top.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(matches!(make_private(&file), Err(StateError::Make { .. })));
+        let made = top.path().join("a/b");
+        make_private(&made).unwrap();
+        assert_eq!(std::fs::metadata(&made).unwrap().mode() & 0o777, 0o700);
+        let link = top.path().join("link");
+        std::os::unix::fs::symlink(&made, &link).unwrap();
+        assert!(matches!(make_private(&link), Err(StateError::Foreign(_))), "a link may lead anywhere");
+    }
 }

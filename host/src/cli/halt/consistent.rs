@@ -43,6 +43,13 @@ pub(super) fn run(from: Option<&str>, limit: Duration, context: &mut Context) ->
     let out = context.out();
     let system = context.present()?;
     let from = from.map(|name| system.find(name)).transpose()?;
+    let stopped = system.stopped().unwrap_or_default();
+    if !stopped.is_empty() {
+        let names = stopped.join(", ");
+        return Err(CliError::Bad(format!(
+            "{names}: stopped by the probe, so no marker passes; `stillpoint resume` first"
+        )));
+    }
     let halted = system.halt_all(from, limit)?;
     let exit = if halted.is_certified() { Exit::Ok } else { Exit::Bad };
     out.print(&summary(&halted));

@@ -1,0 +1,189 @@
+//! Running the program `stillpoint` on two emulated boards, for every test of it.
+#![allow(dead_code, reason = "each test uses a part of it")]
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A folder with a system file for two joined boards, and a place for their machines. They end with it.
+pub struct Bench {
+    folder: TempDir,
+    state: TempDir,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Done {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// The ELF file of a demo.
+pub fn firmware(name: &str) -> PathBuf {
+    let folder = std::env::var_os("STILLPOINT_FIRMWARE").expect("`cargo xtask test qemu` sets STILLPOINT_FIRMWARE");
+    Path::new(&folder).join(name)
+}
+
+impl Bench {
+    /// Two boards that run this demo; nothing is started.
+    pub fn new(demo: &str) -> Self {
+        let bench = Self { folder: tempfile::tempdir().unwrap(), state: short_folder() };
+        bench.install(demo);
+        let board = |name: &str| {
+            format!(
+                "[[board]]\nname = \"{name}\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = \"firmware.elf\"\n\
+                 arguments = [\"board={name}\"]\n\n"
+            )
+        };
+        let link = "[[link]]\nbetween = [\"A.uart1\", \"B.uart1\"]\n";
+        bench.write_system(&(board("A") + &board("B") + link));
+        bench
+    }
+
+    /// Two boards that run this demo, every node started.
+    pub fn running(demo: &str) -> Self {
+        let bench = Self::new(demo);
+        bench.run(["up"]).expect(0);
+        bench.run(["run"]).expect(0);
+        bench
+    }
+
+    /// Puts this demo where the system file expects the firmware.
+    pub fn install(&self, demo: &str) {
+        std::fs::copy(firmware(demo), self.path("firmware.elf")).expect("the demo is built");
+    }
+
+    pub fn write_system(&self, text: &str) {
+        std::fs::write(self.system_file(), text).unwrap();
+    }
+
+    pub fn system_file(&self) -> PathBuf {
+        self.path("stillpoint.toml")
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The command, to be run as the caller likes.
+    pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stillpoint"));
+        command.args(args).current_dir(self.folder.path()).env("STILLPOINT_STATE", self.state.path());
+        command.env_remove("RUST_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Done {
+        Done::of(self.command(args).spawn().expect("the program can be run"))
+    }
+
+    /// The numbers of the machines' processes, board A's first.
+    pub fn processes(&self) -> Vec<u32> {
+        let up = self.run(["up", "--json"]).expect(0).json();
+        let boards = up["boards"].as_array().expect("a list of boards");
+        boards.iter().map(|board| board["process"].as_u64().expect("an emulated board") as u32).collect()
+    }
+
+    /// Kills the machine of a board, as a power cut would.
+    pub fn kill(&self, board: usize) {
+        signal("KILL", self.processes()[board]);
+    }
+
+    /// Waits until every node has handled messages since the last look: the demo goes on.
+    pub fn expect_progress(&self) {
+        let events = || -> Vec<u64> {
+            let info = self.run(["info", "--json"]).expect(0).json();
+            let boards = info["boards"].as_array().unwrap().iter();
+            boards
+                .flat_map(|board| board["nodes"].as_array().unwrap())
+                .map(|node| node["event"].as_u64().unwrap())
+                .collect()
+        };
+        let before = events();
+        for _ in 0..200 {
+            if events().iter().zip(&before).all(|(now, before)| now > before) {
+                return;
+            }
+        }
+        panic!("the demo does not go on from {before:?}: {:?}", self.run(["status"]));
+    }
+
+    /// The file that is locked while a board is in use.
+    pub fn lock_file(&self, board: &str) -> PathBuf {
+        let systems = std::fs::read_dir(self.state.path()).unwrap().map(|entry| entry.unwrap().path());
+        let mut locks = systems.map(|system| system.join(format!("{board}.lock"))).filter(|path| path.exists());
+        locks.next().expect("the board was used before")
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // Whatever became of the test, nothing shall run on.
+        let down = self.run(["down"]);
+        if down.code != Some(0) && !std::thread::panicking() {
+            panic!("down: {down:?}");
+        }
+    }
+}
+
+/// A folder for sockets, whose paths must be short.
+fn short_folder() -> TempDir {
+    tempfile::Builder::new().prefix("sp").tempdir_in("/tmp").unwrap()
+}
+
+/// Sends a signal to a process of ours.
+pub fn signal(name: &str, process: u32) {
+    let status = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status().unwrap();
+    assert!(status.success(), "process {process} is not there");
+}
+
+impl Done {
+    pub fn of(child: Child) -> Self {
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("plain text");
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// Fails unless the exit code is this one.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.out, self.err);
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+
+    /// What was printed, with every number that follows one of these texts as `#`.
+    pub fn masked(&self, before: &[&str]) -> String {
+        let mut text = self.out.clone();
+        for prefix in before {
+            let mut masked = String::new();
+            let mut rest = text.as_str();
+            while let Some(at) = rest.find(prefix) {
+                let (head, tail) = rest.split_at(at + prefix.len());
+                let digits = tail.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tail.len());
+                masked.push_str(head);
+                masked.push_str(if digits > 0 { "#" } else { "" });
+                rest = &tail[digits..];
+            }
+            masked.push_str(rest);
+            text = masked;
+        }
+        // Numbers of any width stand in columns.
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
+    }
+
+    #[track_caller]
+    pub fn expect_out(&self, part: &str) {
+        assert!(self.out.contains(part), "{part:?} is not in stdout:\n{}", self.out);
+    }
+
+    #[track_caller]
+    pub fn expect_err(&self, part: &str) {
+        assert!(self.err.contains(part), "{part:?} is not in stderr:\n{}", self.err);
+    }
+}

@@ -1,0 +1,114 @@
+//! The program `stillpoint`: halting and resuming.
+mod cli;
+
+use cli::{Bench, Done, signal};
+use std::time::Duration;
+
+const NUMBERS: &[&str] = &["event ", "reached in ", "channels, "];
+
+#[test]
+fn a_halt_is_certified_survives_the_program_and_is_resumed_by_another() {
+    let bench = Bench::running("token_ring");
+    bench.expect_progress();
+    let halt = bench.run(["halt"]).expect(0);
+    let golden = "left0 event # initiated\nleft1 event # reached by left0\nright0 event # reached by left0\n\
+                  right1 event # reached by right0\n";
+    assert!(halt.masked(NUMBERS).starts_with(golden), "{}", halt.out);
+    let certificate = "certificate: halt 1 is one consistent moment of 4 nodes, reached in # ms\n";
+    assert!(halt.masked(NUMBERS).ends_with(certificate), "{}", halt.out);
+
+    let status = bench.run(["status"]).expect(0);
+    assert_eq!(status.out.lines().next(), Some("left0   parked    in halt 1"));
+    let again = bench.run(["halt", "--json"]).expect(0).json();
+    assert_eq!((&again["certified"], &again["already"], &again["halt"]), (&true.into(), &true.into(), &1.into()));
+    let run = bench.run(["run"]).expect(0);
+    run.expect_out("halted: left0, left1, right0, right1; let them go with `stillpoint resume`");
+
+    assert_eq!(bench.run(["resume"]).expect(0).out, "resumed: left0, left1, right0, right1\n");
+    assert_eq!(bench.run(["resume"]).expect(0).out, "nothing was halted\n");
+    bench.expect_progress();
+}
+
+#[test]
+fn any_node_can_begin_and_the_certificate_says_who_did() {
+    let bench = Bench::running("token_ring");
+    for (number, (name, first)) in [("right1", "right1"), ("A.1", "left1"), ("left0", "left0")].into_iter().enumerate()
+    {
+        let halt = bench.run(["halt", "--from", name, "--json"]).expect(0).json();
+        assert_eq!((&halt["certified"], &halt["halt"]), (&true.into(), &(number + 1).into()));
+        assert_eq!(halt["channels"], 6);
+        assert!(halt["in_flight"].as_u64().unwrap() <= 1, "there is one token: {halt}");
+        let nodes = halt["nodes"].as_array().unwrap();
+        let began: Vec<_> =
+            nodes.iter().filter(|node| node["reached_by"].is_null()).map(|node| &node["name"]).collect();
+        assert_eq!(began, [first]);
+        bench.run(["resume"]).expect(0);
+    }
+    let unknown = bench.run(["halt", "--from", "rihgt1"]).expect(2);
+    unknown.expect_err("there is no node rihgt1; did you mean right1? (there are: left0, left1, right0, right1)");
+}
+
+#[test]
+fn a_delayed_halt_stops_one_node_and_names_what_it_cannot_protect() {
+    let bench = Bench::running("token_ring");
+    let delayed = bench.run(["halt", "--delayed", "left1"]).expect(0);
+    let golden = "suspended: left1; all others run\n\
+                  not protected: timeouts around these plain ports run on while left1 is stopped\n  \
+                  left0  ring, to left1\n  left0  hand, from left1\n";
+    assert_eq!(delayed.out, golden);
+    let status = bench.run(["status"]).expect(0);
+    assert_eq!(status.out, "left0   running\nleft1   suspended\nright0  running\nright1  running\n");
+    assert_eq!(bench.run(["resume"]).expect(0).out, "resumed: left1\n");
+    bench.expect_progress();
+}
+
+#[test]
+fn halting_by_the_probe_is_there_for_comparison_and_claims_no_certificate() {
+    let bench = Bench::running("token_ring");
+    for how in ["--sequential", "--group"] {
+        let halt = bench.run(["halt", how, "--json"]).expect(0).json();
+        assert_eq!(halt["certified"], false);
+        let nodes = halt["nodes"].as_array().unwrap();
+        assert_eq!(nodes.len(), 4);
+        assert_eq!(nodes[0]["events_after"], 0, "the first to stop does nothing after itself");
+        let together = nodes[0]["milliseconds"] == nodes[1]["milliseconds"];
+        assert_eq!(together, how == "--group", "{halt}");
+        let status = bench.run(["status"]).expect(0);
+        assert_eq!(status.out, "left0   stopped\nleft1   stopped\nright0  stopped\nright1  stopped\n");
+        bench.run(["halt"]).expect(1).expect_err("left0, left1, right0, right1: stopped by the probe");
+        assert_eq!(bench.run(["resume"]).expect(0).out, "resumed: left0, left1, right0, right1\n");
+        bench.expect_progress();
+    }
+}
+
+/// Kills or interrupts a host at many moments of its life; whatever it was doing, the next one finds a system it can halt and resume.
+fn strike_hosts_with(name: &str) {
+    let bench = Bench::running("token_ring");
+    let mut struck = 0;
+    for round in 0..24 {
+        let verb = if round % 2 == 0 { "halt" } else { "resume" };
+        let host = bench.command([verb]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(round * 9));
+        // One that is done already stays a child of ours until it is waited for, so the number is not reused.
+        signal(name, host.id());
+        let done = Done::of(host);
+        struck += usize::from(done.code != Some(0));
+        let status = bench.run(["status"]).expect(0);
+        assert!(!status.out.contains("missing"), "round {round}: {}", status.out);
+    }
+    assert!(struck > 0, "no host was struck before it was done");
+    bench.run(["resume"]).expect(0);
+    bench.run(["halt"]).expect(0).expect_out("certificate: ");
+    bench.run(["resume"]).expect(0);
+    bench.expect_progress();
+}
+
+#[test]
+fn a_host_killed_at_any_moment_leaves_a_system_that_the_next_one_can_use() {
+    strike_hosts_with("KILL");
+}
+
+#[test]
+fn ctrl_c_at_any_moment_leaves_a_system_that_the_next_one_can_use() {
+    strike_hosts_with("INT");
+}

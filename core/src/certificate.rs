@@ -176,6 +176,32 @@ pub enum Violation {
     },
 }
 
+impl Violation {
+    /// The channel in which it shows, if it is one of a channel.
+    #[must_use]
+    pub const fn channel(&self) -> Option<Channel> {
+        match *self {
+            Self::UnknownChannel(channel)
+            | Self::ChannelTwice(channel)
+            | Self::MissingMarker(channel)
+            | Self::ExtraMarker(channel)
+            | Self::ReceivedUnsent { channel, .. }
+            | Self::LostUnsent { channel, .. }
+            | Self::LostMessage { channel, .. }
+            | Self::DuplicateMessage { channel, .. }
+            | Self::UncountedMessage { channel, .. }
+            | Self::AfterMarker { channel, .. }
+            | Self::MarkerAhead { channel, .. } => Some(channel),
+            Self::Missing(_)
+            | Self::UnexpectedReport(_)
+            | Self::NotHalted(_)
+            | Self::OtherHalt { .. }
+            | Self::BrokenOrder(_)
+            | Self::EffectWithoutCause { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

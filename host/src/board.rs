@@ -1,4 +1,5 @@
 //! One debug probe's worth of nodes.
+use crate::ring::RawRing;
 use crate::{Firmware, Memory, MemoryError, Node, Session};
 use std::time::{Duration, Instant};
 use stillpoint_core::Command;
@@ -265,10 +266,14 @@ impl Board {
         Ok(())
     }
 
-    /// The first words of a channel's ring: messages ever put in, ever taken out.
-    pub(crate) fn ring_counts(&mut self, queue: u32) -> Result<(u32, u32), BoardError> {
-        let mut words = [0; 2];
-        self.reach.memory().read(queue, &mut words)?;
-        Ok((words[0], words[1]))
+    /// The ring of a channel, as it lies in memory.
+    pub(crate) fn ring_at(&mut self, address: u32) -> Result<RawRing, BoardError> {
+        Ok(RawRing::read(self.reach.memory(), address)?)
+    }
+
+    /// Whether the last message of a ring is the one before it once more.
+    pub(crate) fn ends_twice(&mut self, address: u32) -> Result<bool, BoardError> {
+        let ring = self.ring_at(address)?;
+        Ok(ring.ends_twice(self.reach.memory(), address)?)
     }
 }

@@ -1,4 +1,6 @@
 //! A halted state, put together from what nodes and rings say, and its proof.
+use crate::recount::Recount;
+use crate::ring::RawRing;
 use crate::{Node, Port};
 use stillpoint_core::{
     Certificate, Channel, ChannelReport, Direction, HaltId, HaltOrder, InFlight, NodeId, NodeReport, PortId, PortSet,
@@ -11,6 +13,20 @@ pub enum CutError {
     /// It is not one consistent moment.
     #[error("the halted state is not consistent: {0}")]
     Violated(#[from] Violation),
+    /// An agent's own count is not what its ring says.
+    #[error(
+        "the halted state is not consistent: {channel}: node {node} counts {said} messages, and the rings say {found}"
+    )]
+    CountDiffers {
+        /// Where.
+        channel: Channel,
+        /// Whose count.
+        node: u8,
+        /// The count.
+        said: u32,
+        /// What its ring says.
+        found: u32,
+    },
     /// The nodes do not agree on how many they are.
     #[error("the boards are built for systems of different sizes: {0:?} nodes")]
     Sizes(Vec<usize>),
@@ -29,11 +45,23 @@ pub enum CutError {
     Sessions(Channel),
 }
 
+impl CutError {
+    /// The channel in which it shows, if it is one of a channel.
+    #[must_use]
+    pub fn channel(&self) -> Option<Channel> {
+        match self {
+            Self::Violated(violation) => violation.channel(),
+            Self::CountDiffers { channel, .. } | Self::Sessions(channel) => Some(*channel),
+            Self::Sizes(_) | Self::NoPeer { .. } => None,
+        }
+    }
+}
+
 /// What every node and every ring said after a halt.
 pub struct Cut {
     pub(crate) nodes: Vec<Node>,
-    /// For each port, what the ring at its end says: put in, taken out.
-    pub(crate) queues: Vec<((NodeId, PortId), (u32, u32))>,
+    /// For each port, the ring at its end.
+    pub(crate) rings: Vec<((NodeId, PortId), RawRing)>,
 }
 
 /// What a channel held, from its rings.
@@ -43,10 +71,10 @@ pub struct ChannelState {
     pub channel: Channel,
     /// The messages in flight, oldest first.
     pub in_flight: Vec<InFlight>,
-    sent: u32,
-    received: u32,
+    pub(crate) sent: u32,
+    pub(crate) received: u32,
     lost: u32,
-    marker: Vec<u32>,
+    pub(crate) marker: Option<u32>,
 }
 
 /// A halted state that proved itself.
@@ -62,6 +90,14 @@ pub struct HaltProof {
     pub orders: Vec<Vec<NodeId>>,
 }
 
+impl ChannelState {
+    /// An empty channel, of which its agents say this.
+    #[cfg(test)]
+    pub(crate) fn new(channel: Channel, sent: u32, received: u32, marker: Option<u32>) -> Self {
+        Self { channel, in_flight: Vec::new(), sent, received, lost: 0, marker }
+    }
+}
+
 impl Cut {
     /// The certificate, or what is wrong.
     pub fn prove(&self) -> Result<HaltProof, CutError> {
@@ -69,7 +105,13 @@ impl Cut {
         if self.nodes.iter().any(|node| node.nodes != size) {
             return Err(CutError::Sizes(self.nodes.iter().map(|node| node.nodes).collect()));
         }
-        let channels = self.channels()?;
+        let recounts = self.channels()?;
+        // While a node runs its counts and its rings are of different moments.
+        let all_parked = self.nodes.iter().all(Node::is_parked);
+        if all_parked {
+            recounts.iter().try_for_each(Recount::check_markers)?;
+        }
+        let channels: Vec<ChannelState> = recounts.iter().map(|recount| recount.state.clone()).collect();
         macro_rules! check_for {
             ($($n:literal)*) => {
                 match size {
@@ -81,6 +123,7 @@ impl Cut {
         let (halt, frontier) = check_for!(
             1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
         );
+        recounts.iter().try_for_each(Recount::check_counts)?;
         Ok(HaltProof { halt, frontier, channels, orders: self.nodes.iter().map(|node| node.order.clone()).collect() })
     }
 
@@ -94,7 +137,7 @@ impl Cut {
                 received: state.received,
                 lost_by_reset: state.lost,
                 in_flight: &state.in_flight,
-                markers: &state.marker,
+                markers: state.marker.as_slice(),
             })
             .collect();
         let certificate = Certificate::check(&reports, &channels)?;
@@ -102,41 +145,41 @@ impl Cut {
     }
 
     /// Every channel, recounted from its rings.
-    fn channels(&self) -> Result<Vec<ChannelState>, CutError> {
+    fn channels(&self) -> Result<Vec<Recount>, CutError> {
         let mut channels = Vec::new();
         for node in &self.nodes {
             for out in node.ports.iter().filter(|port| port.direction == Direction::Out) {
-                let none = CutError::NoPeer { node: node.id.0, port: out.id.0, peer: out.peer.0 };
-                let peer = self.nodes.iter().find(|peer| peer.id == out.peer).ok_or(none)?;
-                let none = CutError::NoPeer { node: node.id.0, port: out.id.0, peer: out.peer.0 };
-                let into = peer.ports.iter().find(|port| is_other_end(node, out, port)).ok_or(none)?;
+                let none = || CutError::NoPeer { node: node.id.0, port: out.id.0, peer: out.peer.0 };
+                let peer = self.nodes.iter().find(|peer| peer.id == out.peer).ok_or_else(none)?;
+                let into = peer.ports.iter().find(|port| is_other_end(node, out, port)).ok_or_else(none)?;
                 let channel = Channel { from: node.id, out: out.id, to: peer.id, into: into.id };
-                channels.push(ChannelState {
+                let ring = |end| self.rings.iter().find(|(at, _)| *at == end).map(|(_, ring)| ring).ok_or_else(none);
+                let (at_sender, at_receiver) = (ring((node.id, out.id))?, ring((peer.id, into.id))?);
+                let state = ChannelState {
                     channel,
-                    in_flight: self.in_flight(channel, out, into)?,
+                    in_flight: in_flight(channel, (out, at_sender), (into, at_receiver))?,
                     sent: out.count,
                     received: into.count,
                     lost: out.lost,
-                    marker: into.marker.into_iter().collect(),
-                });
+                    marker: into.marker,
+                };
+                channels.push(Recount::new(state, peer.last_halt, (out, at_sender), (into, at_receiver)));
             }
         }
         Ok(channels)
     }
+}
 
-    /// The messages that the rings and the link between them hold, oldest first.
-    fn in_flight(&self, channel: Channel, out: &Port, into: &Port) -> Result<Vec<InFlight>, CutError> {
-        let at = |node, port| self.queues.iter().find(|(end, _)| *end == (node, port)).map_or((0, 0), |(_, at)| *at);
-        let (arrived, received) = at(channel.to, channel.into);
-        let mut numbers = span(received, arrived);
-        if let (Some(sender), Some(receiver)) = (&out.ledger, &into.ledger) {
-            let on_the_way = sender.in_flight_to(receiver).ok_or(CutError::Sessions(channel))?;
-            numbers.extend(span(arrived, arrived.wrapping_add(on_the_way.into())));
-            let (sent, left) = at(channel.from, channel.out);
-            numbers.extend(span(left, sent));
-        }
-        Ok(numbers)
+/// The messages that the rings and the link between them hold, oldest first.
+fn in_flight(channel: Channel, out: (&Port, &RawRing), into: (&Port, &RawRing)) -> Result<Vec<InFlight>, CutError> {
+    let RawRing { written: arrived, read: received, .. } = *into.1;
+    let mut numbers = span(received, arrived);
+    if let (Some(sender), Some(receiver)) = (&out.0.ledger, &into.0.ledger) {
+        let on_the_way = sender.in_flight_to(receiver).ok_or(CutError::Sessions(channel))?;
+        numbers.extend(span(arrived, arrived.wrapping_add(on_the_way.into())));
+        numbers.extend(span(out.1.read, out.1.written));
     }
+    Ok(numbers)
 }
 
 /// Messages `after + 1 ..= last`.

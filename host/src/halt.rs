@@ -1,6 +1,6 @@
 //! Halting and resuming whatever is there: boards that died are named, the others do what they can.
 use crate::system::newest_halt;
-use crate::{CutError, HaltProof, Node, NodeAddress, Sight, System, SystemError};
+use crate::{NoCertificate, HaltProof, Node, NodeAddress, Sight, System, SystemError};
 use std::time::{Duration, Instant};
 use stillpoint_core::control::StateCode;
 use stillpoint_core::{Command, HaltId, NodeId};
@@ -30,7 +30,7 @@ pub struct Halted {
     /// The nodes that are there, but did not come to the halt in time.
     pub waiting: Vec<String>,
     /// The certificate, or what is wrong. There is none without every node.
-    pub proof: Option<Result<HaltProof, CutError>>,
+    pub proof: Option<Result<HaltProof, NoCertificate>>,
     /// From the command to the last node parked, as the host saw it.
     pub took: Duration,
 }
@@ -92,7 +92,7 @@ impl System {
     }
 
     /// The certificate of a halted state, or what is wrong with it; an error only if a board cannot be read.
-    pub fn proof(&mut self) -> Result<Result<HaltProof, CutError>, SystemError> {
+    pub fn proof(&mut self) -> Result<Result<HaltProof, NoCertificate>, SystemError> {
         match self.prove() {
             Ok(proof) => Ok(Ok(proof)),
             Err(SystemError::Cut(error)) => Ok(Err(error)),

@@ -8,6 +8,7 @@
 
 mod board;
 pub mod breakpoint;
+mod channel_name;
 pub mod config;
 mod cut;
 pub mod emulated;
@@ -24,12 +25,15 @@ mod nearest;
 mod node;
 mod open;
 mod probe_halt;
+mod recount;
+mod ring;
 mod session;
 mod state;
 mod status;
 mod system;
 
 pub use board::{Board, BoardError};
+pub use channel_name::{ChannelName, NoCertificate};
 pub use cut::{ChannelState, Cut, CutError, HaltProof};
 pub use fault::Fault;
 pub use firmware::{Firmware, FirmwareError};

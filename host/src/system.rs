@@ -1,9 +1,10 @@
 //! All boards together.
+use crate::channel_name::{ChannelName, NoCertificate, end_name};
 use crate::{Board, BoardError, Cut, CutError, HaltProof, Lost, Node};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use stillpoint_core::{Command, HaltId};
+use stillpoint_core::{Command, HaltId, Violation};
 
 /// Where a node is: which board, which core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub enum SystemError {
     },
     /// The halted state is not one consistent moment.
     #[error(transparent)]
-    Cut(#[from] CutError),
+    Cut(#[from] NoCertificate),
     /// Somebody wants no more of it.
     #[error("interrupted while waiting for {0}; the boards go on by themselves")]
     Interrupted(&'static str),
@@ -221,6 +222,10 @@ impl System {
             }
             self.check_interrupt("the halt")?;
             if Instant::now() > until {
+                if nodes.iter().all(|node| node.is_parked() && node.last_halt == halt) {
+                    // Everybody stands still, so no marker is on its way any more: the proof says where one is missing.
+                    self.prove()?;
+                }
                 return Err(SystemError::TimeOut { waiting, what: "the halt", limit });
             }
             std::thread::yield_now();
@@ -230,14 +235,36 @@ impl System {
     /// Checks that the halted state is one consistent moment, from the raw rings.
     pub fn prove(&mut self) -> Result<HaltProof, SystemError> {
         let nodes = self.nodes()?;
-        let mut queues = Vec::new();
+        let mut rings = Vec::new();
         for (at, node) in self.addresses().into_iter().zip(&nodes) {
             for port in &node.ports {
-                let counts = self.on(at.board, |board| board.ring_counts(port.queue))?;
-                queues.push(((node.id, port.id), counts));
+                let ring = self.on(at.board, |board| board.ring_at(port.queue))?;
+                rings.push(((node.id, port.id), ring));
             }
         }
-        Ok(Cut { nodes, queues }.prove()?)
+        let cut = Cut { nodes, rings };
+        cut.prove().or_else(|error| Err(self.explain(error, &cut.nodes)?.into()))
+    }
+
+    /// Looks at the messages themselves to tell a repeated one from a late one, and finds the names of the channel.
+    fn explain(&mut self, mut why: CutError, nodes: &[Node]) -> Result<NoCertificate, SystemError> {
+        let Some(channel) = why.channel() else { return Ok(NoCertificate { channel: None, why }) };
+        let addresses = self.addresses();
+        let find = |id| nodes.iter().zip(&addresses).find(|(node, _)| node.id == id);
+        let (Some((from, sender)), Some((to, receiver))) = (find(channel.from), find(channel.to)) else {
+            return Ok(NoCertificate { channel: None, why });
+        };
+        if let CutError::Violated(Violation::AfterMarker { message, .. }) = why
+            && let Some(port) = from.ports.iter().find(|port| port.id == channel.out)
+            && self.on(sender.board, |board| board.ends_twice(port.queue))?
+        {
+            why = CutError::Violated(Violation::DuplicateMessage { channel, message });
+        }
+        let name = ChannelName {
+            from: end_name(from, channel.out, self.boards[sender.board].firmware()),
+            to: end_name(to, channel.into, self.boards[receiver.board].firmware()),
+        };
+        Ok(NoCertificate { channel: Some(name), why })
     }
 
     /// Releases a halt at one node and waits until every node has left it.

@@ -1,9 +1,12 @@
 //! Four nodes on two boards, of which board A's core 0 may do something wrong: no certificate may hold then.
 //!
 //! ```text
-//!   left0 --numbers--> left1          Core 0 of each board sends five messages to each of its two neighbours. These
-//!     |                               take three of them, so two stay in flight on every channel. Then nothing moves.
-//!     +--- far --> right0 ...
+//!           numbers                          Five messages go into each of these channels and three are taken out, so
+//!   left0 -----------> left1                 two stay in flight in each. Then nothing moves any more.
+//!    | ^ <-----------
+//!    | |      back
+//!    v | far, over UART1
+//!   right0 ---- ... right1
 //! ```
 //! Words of the command line: `board=A` or `board=B`; `sabotage=` one of `lost-message`, `send-after-stop`,
 //! `missing-marker`, `duplicate`, `wrong-count`, or nothing; `at=far` for the link, else it happens in the mailbox.
@@ -21,13 +24,14 @@ use stillpoint_agent::{
     Channel, CoreId, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Serial, StampKind, name, watch,
 };
 
-stillpoint_agent::system!(AGENTS of Agent: nodes = 4, ports = 3, log = 16384);
+stillpoint_agent::system!(AGENTS of Agent: nodes = 4, ports = 4, log = 16384);
 
 /// How many messages go into each channel, and how many are taken out.
 const SENT: u32 = 5;
 const TAKEN: u32 = 3;
 
 static NUMBERS: Channel<u32, 8, 64> = Channel::new();
+static BACK: Channel<u32, 8, 64> = Channel::new();
 static FAR_OUT: Channel<u32, 8, 64> = Channel::new();
 static FAR_IN: Channel<u32, 8, 64> = Channel::new();
 static LINK: Serial<UartRx, UartTx> = Serial::new();
@@ -37,14 +41,14 @@ async fn pump(agent: Agent) {
     agent.pump(&LINK).await;
 }
 
-#[embassy_executor::task(pool_size = 2)]
+#[embassy_executor::task(pool_size = 3)]
 async fn send(mut outbox: Outbox<u32>) {
     for number in 1..=SENT {
         outbox.send(&number).await.expect("the node has started");
     }
 }
 
-#[embassy_executor::task]
+#[embassy_executor::task(pool_size = 3)]
 async fn take(agent: Agent, mut inbox: Inbox<u32>) {
     let taken = watch!(agent, "taken").expect("a free watch");
     for number in 1..=TAKEN {
@@ -71,12 +75,17 @@ fn main() -> ! {
     Chip::start_core1(move || {
         let agent = AGENTS.begin(one, neighbour, StampKind::Vector).unwrap();
         let inbox = agent.inbox(name!("numbers in"), &NUMBERS, me, CoreId::ZERO).unwrap();
+        let back = agent.outbox(name!("back out"), &BACK, me, CoreId::ZERO).unwrap();
         agent.start().unwrap();
-        EXECUTORS[1].init(Executor::new()).run(|spawner| spawn(spawner, take(agent, inbox)))
+        EXECUTORS[1].init(Executor::new()).run(|spawner| {
+            spawn(spawner, send(back));
+            spawn(spawner, take(agent, inbox));
+        })
     })
     .expect("core 1 is started once");
     let agent = AGENTS.begin(zero, me, StampKind::Vector).unwrap();
     let numbers = agent.outbox(name!("numbers out"), &NUMBERS, neighbour, CoreId::ONE).unwrap();
+    let back = agent.inbox(name!("back in"), &BACK, neighbour, CoreId::ONE).unwrap();
     let (receiver, sender) = uart::open(1, 115_200).expect("UART1 is free");
     let line = Line { receiver: receiver.claim(), sender: sender.claim() };
     let peer = NodeId((me.0 + 2) % 4);
@@ -94,5 +103,6 @@ fn main() -> ! {
         spawn(spawner, send(numbers));
         spawn(spawner, send(far));
         spawn(spawner, take(agent, from_far));
+        spawn(spawner, take(agent, back));
     })
 }

@@ -57,6 +57,15 @@ struct Slot<const BYTES: usize> {
 const LIMITS: usize = size_of::<AtomicU32>();
 const _: () = assert!(core::mem::offset_of!(Slot<8>, bytes) == LIMITS && size_of::<Slot<8>>() == LIMITS + 8);
 
+// The host recounts a halted channel from its ring.
+const _: () = {
+    use core::mem::offset_of;
+    use stillpoint_core::control::RingLayout;
+    assert!(offset_of!(Head, written) == 0 && offset_of!(Head, read) == 4 && offset_of!(Head, shape) == 8);
+    assert!(offset_of!(Head, forward) == 4 * (RingLayout::READ - 3) && size_of::<Lane>() == 4 * RingLayout::LANE);
+    assert!(offset_of!(Channel<u8, 1, 4>, slots) == 4 * RingLayout::HEAD && LIMITS == 4 * RingLayout::LIMITS);
+};
+
 // SAFETY: a slot's bytes are used by the sender alone until it publishes the slot through `written`, and by the receiver
 // alone until it frees it through `read`. `Head::claim` gives out each end once.
 unsafe impl<T, const SLOTS: usize, const BYTES: usize> Sync for Channel<T, SLOTS, BYTES> {}

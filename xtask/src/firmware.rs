@@ -12,6 +12,8 @@ pub const PLATFORM: &str = "mps2-an521";
 
 /// The demo that records for replay, and the feature that it needs.
 const REPLAY: &str = "replay";
+/// The demo that needs a feature of its own, and its name.
+const SABOTAGED: &str = "sabotaged";
 
 /// One firmware image of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,11 @@ impl Firmware {
     /// The demo that records for replay, which needs a feature of its own.
     pub fn replay() -> Self {
         Self::example(REPLAY)
+    }
+
+    /// The demo that does its work wrong on purpose.
+    pub fn sabotaged() -> Self {
+        Self::example(SABOTAGED)
     }
 
     /// The program of a package that is firmware, with the unit tests of `stillpoint-core` built in.
@@ -125,6 +132,9 @@ impl Firmware {
         }
         if !self.kit {
             cargo.arg("--no-default-features");
+        }
+        if self.artifact == Artifact::Example(SABOTAGED) {
+            cargo.args(["--features", "sabotage"]);
         }
         cargo.arg("--target-dir").arg(toolchain.target_dir());
         cargo

@@ -6,6 +6,7 @@
 mod block;
 mod command;
 mod refusal;
+mod ring;
 mod slot;
 
 pub use block::{
@@ -14,6 +15,7 @@ pub use block::{
 };
 pub use command::{CommandError, CommandWords, command_checksum};
 pub use refusal::{Refusal, RefusalCode};
+pub use ring::RingLayout;
 pub use slot::{SlotBlock, SlotState};
 
 /// First word of every control block: `STLP`.

@@ -52,10 +52,21 @@ pub fn attach_again(machines: &[Machine], demo: &str) -> anyhow::Result<System> 
 
 /// Boards A and B with the same firmware, joined by a serial link, every node started.
 pub fn two_boards(demo: &str) -> anyhow::Result<([Machine; 2], System)> {
-    let elf = firmware(demo)?;
+    two_boards_with(demo, [&[], &[]])
+}
+
+/// The same, with further words on the command line of each.
+pub fn two_boards_with(demo: &str, words: [&[&str]; 2]) -> anyhow::Result<([Machine; 2], System)> {
     let (one, other) = Link::pair()?;
-    let (a, board_a) = start(&elf, one, &["board=A"])?;
-    let (b, board_b) = start(&elf, other, &["board=B"])?;
+    boards_on(demo, [one, other], words)
+}
+
+/// Boards A and B with the same firmware, each with its own end of a wire, every node started.
+pub fn boards_on(demo: &str, ends: [LinkEnd; 2], words: [&[&str]; 2]) -> anyhow::Result<([Machine; 2], System)> {
+    let elf = firmware(demo)?;
+    let [one, other] = ends;
+    let (a, board_a) = start(&elf, one, &[&["board=A"], words[0]].concat())?;
+    let (b, board_b) = start(&elf, other, &[&["board=B"], words[1]].concat())?;
     let mut system = System::new(vec![board_a, board_b]);
     wait_until_started(&mut system)?;
     Ok(([a, b], system))

@@ -27,6 +27,7 @@ fn run() -> anyhow::Result<()> {
     let (name, elf) = images.iter().find(|(name, _)| name == "token_ring").context("there is no token_ring")?;
     ensure!(!kit_in(elf)?.is_empty(), "{name} has the kit inside, and the check does not see it");
     Firmware::replay().build(toolchain)?;
+    Firmware::sabotaged().build(toolchain)?;
     let folder = images.first().and_then(|(_, elf)| elf.parent()).context("the agent has no examples")?;
     let mut cargo = test_command(&["stillpoint"]);
     // The tests take each demo by its name from here.

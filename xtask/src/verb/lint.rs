@@ -32,7 +32,8 @@ pub fn lint_everything() -> anyhow::Result<()> {
     command::run(cargo().args(["clippy", "--quiet", "--package", AGENT, "--tests", "--", "-D", "warnings"]))?;
     say("lint", format_args!("firmware ({})", toolchain.name()));
     debian_clippy_ready(toolchain)?;
-    for firmware in [Firmware::examples(), Firmware::examples().without_kit(), Firmware::unit_tests()] {
+    let demos = [Firmware::examples(), Firmware::sabotaged(), Firmware::examples().without_kit()];
+    for firmware in demos.into_iter().chain([Firmware::unit_tests()]) {
         command::run(firmware.cargo(toolchain, "clippy").args(["--quiet", "--", "-D", "warnings"]))?;
     }
     say("lint", "documentation");

@@ -1,0 +1,96 @@
+//! The ring of a channel as it lies in a board's memory, whatever its agents say of it.
+use crate::{Memory, MemoryError};
+use stillpoint_core::HaltId;
+use stillpoint_core::control::RingLayout;
+
+/// What a ring says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RawRing {
+    /// Messages ever put in.
+    pub written: u32,
+    /// Messages ever taken out.
+    pub read: u32,
+    /// The marker in the lane along it: of which halt, behind which message.
+    pub marker: Option<(HaltId, u32)>,
+    head: [u32; RingLayout::READ],
+}
+
+impl RawRing {
+    pub fn read(memory: &mut dyn Memory, address: u32) -> Result<Self, MemoryError> {
+        let mut head = [0; RingLayout::READ];
+        memory.read(address, &mut head)?;
+        Ok(Self::parse(head))
+    }
+
+    pub fn parse(head: [u32; RingLayout::READ]) -> Self {
+        Self { written: head[0], read: head[1], marker: RingLayout::marker(&head), head }
+    }
+
+    /// Whether the last message put in is, byte for byte and stamp for stamp, the one before it.
+    pub fn ends_twice(&self, memory: &mut dyn Memory, address: u32) -> Result<bool, MemoryError> {
+        let last = self.message(memory, address, self.written)?;
+        let before = self.message(memory, address, self.written.wrapping_sub(1))?;
+        Ok(last.is_some() && last == before)
+    }
+
+    /// The words of a slot from the message's first to its last, and where in them it begins and ends.
+    fn message(&self, memory: &mut dyn Memory, address: u32, number: u32) -> Result<Option<Vec<u8>>, MemoryError> {
+        let Some(slot) = RingLayout::slot(&self.head, number) else { return Ok(None) };
+        let mut words = vec![0; (self.head[2] >> 18) as usize];
+        memory.read(address + 4 * slot as u32, &mut words)?;
+        let (limits, bytes) = words.split_at(RingLayout::LIMITS);
+        let bytes: Vec<u8> = bytes.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Ok(bytes.get(limits[0] as usize..limits[1] as usize).map(<[u8]>::to_vec))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Words(Vec<u32>);
+
+    impl Memory for Words {
+        fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError> {
+            into.copy_from_slice(&self.0[address as usize / 4..][..into.len()]);
+            Ok(())
+        }
+        fn write(&mut self, _: u32, _: &[u32]) -> Result<(), MemoryError> {
+            unreachable!("nothing is written")
+        }
+    }
+
+    /// A ring of two slots of eight bytes that holds these two messages.
+    fn ring(messages: [&[u8; 4]; 2]) -> Words {
+        let mut words = vec![6, 4, 16 << 16 | 2, 3, 0, 0, 4, 7, 6];
+        words.resize(RingLayout::HEAD, 0);
+        for message in messages {
+            words.extend([2, 6]);
+            let mut bytes = [0xEE; 8];
+            bytes[2..6].copy_from_slice(message);
+            words.extend(bytes.chunks(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())));
+        }
+        Words(words)
+    }
+
+    #[test]
+    fn a_ring_is_read_as_it_lies_in_memory() {
+        let ring = RawRing::read(&mut ring([b"abcd", b"efgh"]), 0).unwrap();
+        assert_eq!((ring.written, ring.read, ring.marker), (6, 4, Some((HaltId(7), 6))));
+    }
+
+    #[test]
+    fn only_a_message_that_is_the_one_before_it_ends_a_ring_twice() {
+        let ends_twice = |mut words: Words| RawRing::read(&mut words, 0).unwrap().ends_twice(&mut words, 0).unwrap();
+        assert!(!ends_twice(ring([b"abcd", b"abce"])));
+        assert!(ends_twice(ring([b"abcd", b"abcd"])));
+    }
+
+    #[test]
+    fn memory_that_is_no_ring_holds_no_message() {
+        let mut words = ring([b"abcd", b"abcd"]);
+        words.0[2] = 0;
+        let raw = RawRing::read(&mut words, 0).unwrap();
+        assert!(!raw.ends_twice(&mut words, 0).unwrap());
+    }
+}

@@ -39,8 +39,9 @@ impl RawRing {
         let mut words = vec![0; (self.head[2] >> 18) as usize];
         memory.read(address + 4 * slot as u32, &mut words)?;
         let (limits, bytes) = words.split_at(RingLayout::LIMITS);
+        let (begin, end) = ((limits[0] & 0xFFFF) as usize, (limits[0] >> 16) as usize);
         let bytes: Vec<u8> = bytes.iter().flat_map(|word| word.to_le_bytes()).collect();
-        Ok(bytes.get(limits[0] as usize..limits[1] as usize).map(<[u8]>::to_vec))
+        Ok(bytes.get(begin..end).map(<[u8]>::to_vec))
     }
 }
 
@@ -62,10 +63,10 @@ mod tests {
 
     /// A ring of two slots of eight bytes that holds these two messages.
     fn ring(messages: [&[u8; 4]; 2]) -> Words {
-        let mut words = vec![6, 4, 16 << 16 | 2, 3, 0, 0, 4, 7, 6];
+        let mut words = vec![6, 4, 12 << 16 | 2, 3, 0, 0, 4, 7, 6];
         words.resize(RingLayout::HEAD, 0);
         for message in messages {
-            words.extend([2, 6]);
+            words.extend([6 << 16 | 2]);
             let mut bytes = [0xEE; 8];
             bytes[2..6].copy_from_slice(message);
             words.extend(bytes.chunks(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())));

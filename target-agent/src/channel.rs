@@ -58,6 +58,7 @@ const LIMITS: usize = size_of::<AtomicU32>();
 const _: () = assert!(core::mem::offset_of!(Slot<8>, bytes) == LIMITS && size_of::<Slot<8>>() == LIMITS + 8);
 
 // The host recounts a halted channel from its ring.
+#[cfg(feature = "enabled")]
 const _: () = {
     use core::mem::offset_of;
     use stillpoint_core::control::RingLayout;

@@ -8,10 +8,10 @@ use crate::{HaltId, MAX_NODES};
 /// ```
 /// use stillpoint_core::HaltId;
 /// use stillpoint_core::control::RingLayout;
-/// // Seven messages put in, five taken out, four slots of 72 bytes; the marker of halt 3 stands behind message 7.
-/// let head = [7, 5, 72 << 16 | 4, 3, 0, 0, 2, 1 << 16 | 3, 7];
+/// // Seven messages put in, five taken out, four slots of 68 bytes; the marker of halt 3 stands behind message 7.
+/// let head = [7, 5, 68 << 16 | 4, 3, 0, 0, 2, 1 << 16 | 3, 7];
 /// assert_eq!(RingLayout::marker(&head), Some((HaltId(3), 7)));
-/// assert_eq!(RingLayout::slot(&head, 7), Some(RingLayout::HEAD + 2 * 18));
+/// assert_eq!(RingLayout::slot(&head, 7), Some(RingLayout::HEAD + 2 * 17));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RingLayout;
@@ -24,8 +24,8 @@ impl RingLayout {
     pub const LANE: usize = 1 + (2 + MAX_NODES / 4) + 1 + SLOTS;
     /// Words before the first slot.
     pub const HEAD: usize = 6 + 2 * Self::LANE;
-    /// Words of a slot before its bytes: where in them the message begins and ends.
-    pub const LIMITS: usize = 2;
+    /// Words of a slot before its bytes: where in them the message begins, in the low half, and ends.
+    pub const LIMITS: usize = 1;
 
     /// The marker in the lane along the channel: which halt, behind which message; `None` if there never was one.
     #[must_use]

@@ -14,9 +14,13 @@ const RELEASE: u8 = 3;
 const PREDICATE: u8 = 4;
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
-    /// Pumps every serial link of this core once. True if the node learned anything by it.
+    /// Pumps every serial link of this core once. True if the host should hear of it: the node learned anything, or bytes
+    /// moved and with them the ledger of a link.
     pub(super) fn serve_links(&self, waker: &Waker) -> bool {
-        self.links().into_iter().flatten().fold(false, |news, link| self.serve_link(link, waker).news | news)
+        self.links().into_iter().flatten().fold(false, |news, link| {
+            let served = self.serve_link(link, waker);
+            news | served.news | served.moved
+        })
     }
 
     /// Has the task of every serial link of this core run soon.

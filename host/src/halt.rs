@@ -1,6 +1,6 @@
 //! Halting and resuming whatever is there: boards that died are named, the others do what they can.
 use crate::system::newest_halt;
-use crate::{NoCertificate, HaltProof, Node, NodeAddress, Sight, System, SystemError};
+use crate::{HaltProof, NoCertificate, Node, NodeAddress, Sight, System, SystemError};
 use std::time::{Duration, Instant};
 use stillpoint_core::control::StateCode;
 use stillpoint_core::{Command, HaltId, NodeId};

@@ -241,7 +241,7 @@ impl System {
         loop {
             match self.prove_once() {
                 // Frames still move: one end's ledger is older than what the other end heard of it.
-                Err(SystemError::Cut { source: CutError::Sessions(_), .. }) if Instant::now() < until => {}
+                Err(SystemError::Cut(NoCertificate { why: CutError::Sessions(_), .. })) if Instant::now() < until => {}
                 proof => return proof,
             }
             std::thread::yield_now();

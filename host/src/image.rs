@@ -28,8 +28,8 @@ pub enum Likeness {
 }
 
 /// An image without a build identity is compared in so many places, so many bytes each.
-const SAMPLES: usize = 32;
-const SAMPLE_BYTES: usize = 64;
+const SAMPLES: usize = 8;
+const SAMPLE_BYTES: usize = 128;
 
 impl Image {
     pub(crate) fn of(file: &object::File<'_>) -> Self {

@@ -15,7 +15,7 @@ use stillpoint::emulated::{self, MachineState};
 pub struct Args {}
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     boards: Vec<Board>,
 }
 
@@ -40,11 +40,11 @@ pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
         };
         boards.push(Board { name: board.name.clone(), was, reason });
     }
-    context.out().print(&Result_ { boards });
+    context.out().print(&Answer { boards });
     Ok(Exit::Ok)
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Board { name, was, reason } in &self.boards {
             write!(f, "{}board {name}{:#}  ", paint::NAME, paint::NAME)?;

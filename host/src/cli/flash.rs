@@ -21,7 +21,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     boards: Vec<Board>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Board {
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let chosen = context.chosen_boards(&args.boards)?;
     let boards = write_and_start(context, &chosen)?;
-    context.out().print(&Result_ { boards });
+    context.out().print(&Answer { boards });
     Ok(Exit::Ok)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn write_and_start(context: &mut Context, chosen: &[BoardConfig]) -> 
     written.into_iter().map(start).collect()
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Board { name, bytes } in &self.boards {
             writeln!(f, "{}board {name}{:#}  flashed and started, {bytes} bytes", paint::NAME, paint::NAME)?;

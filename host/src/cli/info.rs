@@ -22,7 +22,7 @@ use stillpoint_core::{Direction, NodeId, StampKind};
 pub struct Args {}
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     wire_version: u32,
     boards: Vec<Board>,
 }
@@ -75,7 +75,7 @@ pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
     for config in &file.boards {
         boards.push(board(system, config, &missing, &names)?);
     }
-    out.print(&Result_ { wire_version: VERSION, boards });
+    out.print(&Answer { wire_version: VERSION, boards });
     Ok(if missing.is_empty() { Exit::Ok } else { Exit::Bad })
 }
 
@@ -137,7 +137,7 @@ fn node(system: &mut System, at: NodeAddress, names: &HashMap<NodeId, String>) -
     })
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name_on, bad, warn) = (paint::NAME, paint::BAD, paint::WARN);
         for Board { name, chip, probe, firmware, missing, nodes } in &self.boards {

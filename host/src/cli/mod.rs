@@ -3,11 +3,11 @@
 //! A new command is a file here, a variant of [`Command`] and a line in [`Command::run`]. Its `run` gets a [`Context`] (the
 //! system file, the attached boards, whether Ctrl-C was pressed) and prints its result through [`Output::print`]: text for
 //! people, or with `--json` the same as one JSON value. Results go to standard output, everything else to standard error.
-#![allow(dead_code, reason = "commands to come use the rest")]
 mod break_;
 mod break_report;
 mod break_store;
 mod context;
+#[cfg(feature = "qemu")]
 mod down;
 mod error;
 mod flash;
@@ -18,6 +18,7 @@ mod reset;
 mod resume;
 mod run;
 mod status;
+#[cfg(feature = "qemu")]
 mod up;
 
 pub use context::Context;
@@ -52,7 +53,9 @@ struct Line {
 
 #[derive(Subcommand)]
 enum Command {
+    #[cfg(feature = "qemu")]
     Up(up::Args),
+    #[cfg(feature = "qemu")]
     Down(down::Args),
     Flash(flash::Args),
     Run(run::Args),
@@ -67,7 +70,9 @@ enum Command {
 impl Command {
     fn run(&self, context: &mut Context) -> Result<Exit, CliError> {
         match self {
+            #[cfg(feature = "qemu")]
             Self::Up(args) => up::run(args, context),
+            #[cfg(feature = "qemu")]
             Self::Down(args) => down::run(args, context),
             Self::Flash(args) => flash::run(args, context),
             Self::Run(args) => run::run(args, context),

@@ -17,7 +17,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     reset: Vec<String>,
 }
 
@@ -29,11 +29,11 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         done.map_err(|source| CliError::Session { board: board.name.clone(), source })?;
         reset.push(board.name.clone());
     }
-    context.out().print(&Result_ { reset });
+    context.out().print(&Answer { reset });
     Ok(Exit::Ok)
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.reset.iter().try_for_each(|name| writeln!(f, "{}board {name}{:#}  reset", paint::NAME, paint::NAME))
     }

@@ -21,7 +21,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     resumed: Vec<String>,
     missing: Vec<Missing>,
 }
@@ -54,11 +54,11 @@ fn resume(system: &mut System, out: Output, limit: Duration) -> Result<Exit, Cli
     }
     let missing: Vec<Missing> = system.missing().iter().map(Missing::from).collect();
     let exit = if missing.is_empty() { Exit::Ok } else { Exit::Bad };
-    out.print(&Result_ { resumed, missing });
+    out.print(&Answer { resumed, missing });
     Ok(exit)
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.resumed.as_slice() {
             [] => writeln!(f, "nothing was halted")?,

@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     boards: Vec<Board>,
     halted: Vec<String>,
 }
@@ -52,7 +52,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     }
     let halted = wait_until_started(context, Duration::from_secs(args.limit))?;
     let boards = all.iter().zip(found).map(|(board, did)| Board { name: board.name.clone(), did }).collect();
-    context.out().print(&Result_ { boards, halted });
+    context.out().print(&Answer { boards, halted });
     Ok(Exit::Ok)
 }
 
@@ -96,7 +96,7 @@ fn wait_until_started(context: &mut Context, limit: Duration) -> Result<Vec<Stri
     }
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Board { name, did } in &self.boards {
             let did = match did {

@@ -19,7 +19,7 @@ use stillpoint::{NodeState, System};
 pub struct Args {}
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     nodes: Vec<Node>,
 }
 
@@ -47,11 +47,11 @@ pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
         })
         .collect();
     let bad = nodes.iter().any(|node| node.known.is_bad());
-    context.out().print(&Result_ { nodes });
+    context.out().print(&Answer { nodes });
     Ok(if bad { Exit::Bad } else { Exit::Ok })
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.nodes.iter().map(|node| node.name.len()).max().unwrap_or(0);
         for Node { name, state, halt, why, known, .. } in &self.nodes {

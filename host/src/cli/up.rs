@@ -17,7 +17,7 @@ use stillpoint::emulated::{self, Up};
 pub struct Args {}
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     boards: Vec<Board>,
 }
 
@@ -40,11 +40,11 @@ pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
         let started = matches!(up, Some(Up::Started(_)));
         Board { name: board.name.clone(), emulated: board.probe == ProbeConfig::Qemu, started, process }
     });
-    context.out().print(&Result_ { boards: boards.collect() });
+    context.out().print(&Answer { boards: boards.collect() });
     Ok(Exit::Ok)
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, end) = (paint::NAME, format_args!("{:#}", paint::NAME));
         for board in &self.boards {

@@ -7,7 +7,7 @@ use stillpoint::Halted;
 use stillpoint_core::NodeId;
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     certified: bool,
     halt: u16,
     /// It was halted before.
@@ -56,7 +56,7 @@ pub(super) fn run(from: Option<&str>, limit: Duration, context: &mut Context) ->
     Ok(exit)
 }
 
-fn summary(halted: &Halted) -> Result_ {
+fn summary(halted: &Halted) -> Answer {
     let name_of = |id: NodeId| {
         let named = halted.nodes.iter().find(|(_, _, node)| node.id == id);
         named.map_or_else(|| format!("node {}", id.0), |(_, name, _)| name.clone())
@@ -73,7 +73,7 @@ fn summary(halted: &Halted) -> Result_ {
         nodes: lost.nodes.clone(),
         why: lost.why.clone(),
     });
-    Result_ {
+    Answer {
         certified: halted.is_certified(),
         halt: halted.halt.0,
         already: halted.already,
@@ -87,7 +87,7 @@ fn summary(halted: &Halted) -> Result_ {
     }
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.nodes.iter().map(|node| node.name.len()).max().unwrap_or(0);
         for Node { name, event, reached_by, .. } in &self.nodes {

@@ -5,7 +5,7 @@ use std::fmt;
 use stillpoint_core::{Command, Direction};
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     suspended: String,
     /// Plain ports to and from it: what waits at them is not protected.
     unprotected: Vec<Port>,
@@ -36,11 +36,11 @@ pub(super) fn run(name: &str, context: &mut Context) -> Result<Exit, CliError> {
             unprotected.push(Port { node: owner.clone(), port: port_name, peer: suspended.clone(), direction });
         }
     }
-    out.print(&Result_ { suspended, unprotected });
+    out.print(&Answer { suspended, unprotected });
     Ok(Exit::Ok)
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (warn, name) = (paint::WARN, &self.suspended);
         writeln!(f, "{}suspended{:#}: {name}; all others run", paint::GOOD, paint::GOOD)?;

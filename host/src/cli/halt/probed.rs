@@ -5,7 +5,7 @@ use std::fmt;
 use stillpoint::ProbeHalt;
 
 #[derive(Serialize)]
-struct Result_ {
+struct Answer {
     certified: bool,
     by: &'static str,
     nodes: Vec<Node>,
@@ -35,11 +35,11 @@ pub(super) fn run(group: bool, context: &mut Context) -> Result<Exit, CliError> 
         })
         .collect();
     let milliseconds = nodes.iter().map(|node| node.milliseconds).fold(0.0, f64::max);
-    out.print(&Result_ { certified: false, by: if group { "group" } else { "sequential" }, nodes, milliseconds });
+    out.print(&Answer { certified: false, by: if group { "group" } else { "sequential" }, nodes, milliseconds });
     Ok(Exit::Ok)
 }
 
-impl Report for Result_ {
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.nodes.iter().map(|node| node.name.len()).max().unwrap_or(0);
         for Node { name, milliseconds, events_after } in &self.nodes {

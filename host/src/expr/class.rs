@@ -91,6 +91,13 @@ impl Resolved {
         if detector == Detector::Causal {
             limits.extend(self.gaps(directory));
         }
+        limits.extend(self.terms().filter_map(|(_, term)| match &term.what {
+            Match::Event { arguments, .. } if arguments.len() > 1 && term.occurrences > 1 => {
+                let (text, places) = (&self.text[term.span.clone()], arguments.len());
+                Some(format!("{places} places in the firmware have the name in `{text}`, and each counts for itself"))
+            }
+            _ => None,
+        }));
         if self.terms().any(|(_, term)| term.is_reset()) {
             limits.push(
                 "a reset takes what is armed with it, so the host watches for it: only while it waits, and the halt comes \

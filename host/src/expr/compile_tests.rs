@@ -92,6 +92,16 @@ fn each_class_says_what_it_promises() {
 }
 
 #[test]
+fn a_name_with_several_places_is_said_to_be_counted_at_each() {
+    let limits = |text: &str| resolved(text).promise(Detector::Causal, &directory()).limits;
+    assert_eq!(
+        limits("left:trace(twice)^2"),
+        ["2 places in the firmware have the name in `left:trace(twice)^2`, and each counts for itself"]
+    );
+    assert!(limits("left:trace(twice)").is_empty() && limits("left:trace(taken)^2").is_empty());
+}
+
+#[test]
 fn a_stage_that_no_message_leads_to_is_named() {
     let limits = |text: &str, detector| resolved(text).promise(detector, &directory()).limits;
     let gap = |limit: &String| limit.contains("stage 2 can never be reached: no message gets from n1 to left");

@@ -8,13 +8,13 @@ pub(super) const EVENTS: &str = "an event: send(port), recv(port), call(name), r
 const EVENT_WORDS: [(&str, EventKind, About); 11] = [
     ("send", EventKind::Send, About::Port),
     ("recv", EventKind::Receive, About::Port),
-    ("call", EventKind::Call, About::Tag("procedure")),
-    ("return", EventKind::Return, About::Tag("procedure")),
+    ("call", EventKind::Call, About::Tag("call")),
+    ("return", EventKind::Return, About::Tag("call")),
     ("up", EventKind::LinkUp, About::Port),
     ("down", EventKind::LinkDown, About::Port),
     ("reset", EventKind::Reset, About::Nothing),
     ("fault", EventKind::Fault, About::Nothing),
-    ("enter", EventKind::Enter, About::Tag("function")),
+    ("enter", EventKind::Enter, About::Tag("enter")),
     ("trace", EventKind::Local, About::Tag("trace")),
     ("timer", EventKind::Timer, About::Nothing),
 ];
@@ -58,7 +58,7 @@ pub struct NodeNames {
     pub watches: Vec<Option<String>>,
     /// Its ports.
     pub ports: Vec<PortNames>,
-    /// Tracepoints, functions and procedures: kind, number, text. A text may have several numbers.
+    /// Tracepoints, marked functions and remote procedures: kind, number, text. A text may have several numbers.
     pub tags: Vec<(String, u16, String)>,
     /// Whether its messages carry whole clocks, so that it hears of nodes that are not its neighbours.
     pub knows_all_clocks: bool,

@@ -101,12 +101,6 @@ impl<'a> Lookup<'a> {
             What::Condition(value) => Match::Condition(self.value(node, value)?),
             What::Event { kind, argument } => self.event(node, kind, argument.as_ref())?,
         };
-        if let (Match::Event { arguments, .. }, Some((2.., span))) = (&what, &simple.occurrence)
-            && arguments.len() > 1
-        {
-            let problem = format!("{} places have this name, and each would count for itself", arguments.len());
-            return self.error(span, problem, "name the place by its number, or leave out `^n`");
-        }
         Ok(Term { node: node.id, occurrences, what, span: simple.span.clone() })
     }
 
@@ -234,17 +228,16 @@ impl<'a> Lookup<'a> {
                 return self.error(&word.span, problem, advice);
             }
         }
-        match name.text.as_str() {
-            "count" => Ok(Formula::Count),
-            "epoch" => Ok(Formula::Epoch),
-            watch => match node.watch(watch) {
-                Some(number) => Ok(Formula::Watch(number)),
-                None => {
-                    let names = node.watch_names().chain(["count", "epoch"].map(String::from));
-                    let problem = format!("{} has no watch `{watch}`", node.display());
-                    self.error(&name.span, problem, suggest("watches", watch, names))
-                }
-            },
+        // A watch first: whoever called it `count` means it.
+        match (node.watch(&name.text), name.text.as_str()) {
+            (Some(number), _) => Ok(Formula::Watch(number)),
+            (None, "count") => Ok(Formula::Count),
+            (None, "epoch") => Ok(Formula::Epoch),
+            (None, unknown) => {
+                let names = node.watch_names().chain(["count", "epoch"].map(String::from));
+                let problem = format!("{} has no watch `{unknown}`", node.display());
+                self.error(&name.span, problem, suggest("watches", unknown, names))
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::expr::{PortNames, parse};
 use stillpoint_core::PortId;
+use stillpoint_core::predicate::Relation;
 
 /// Two nodes: `left` sends on `ring` and hears of `right` by a link whose two ends have one name; `right` has no name.
 pub(in crate::expr) fn directory() -> Directory {
@@ -112,17 +113,26 @@ fn what_does_not_exist_is_refused_with_the_nearest_that_does() {
         ("left:fault(ring)", "ring", "`fault` is about nothing", "leave out the parentheses"),
         ("left:send(ring)^0", "0", "^0 never occurs", "count from ^1"),
         ("left:send(ring)^65536", "65536", "counted up to 65535", "break on a watch"),
-        ("left:trace(twice)^2", "2", "2 places have this name", "by its number"),
         ("left.holding == 2147483648", "2147483648", "does not fit", "between -2147483648"),
         ("left.n1.holding == 1", "n1", "a condition of left cannot read a watch of n1", "join conditions"),
         ("n1.pred(n1) == 1 && pred(lef) == 1", "lef", "no node", "did you mean `left`?"),
-        ("left:call(70000)", "70000", "no procedure has the number", "0 to 65535"),
+        ("left:call(70000)", "70000", "no call has the number", "0 to 65535"),
     ] {
         let error = resolve(&parse(text).unwrap(), &directory()).unwrap_err();
         assert_eq!(&text[error.span.clone()], at, "{error}");
         assert!(error.problem.contains(problem), "{error}");
         assert!(error.advice.contains(advice), "{error}");
     }
+}
+
+#[test]
+fn a_watch_that_is_called_count_is_meant_where_there_is_one() {
+    let mut directory = directory();
+    directory.nodes[1].watches.push(Some("count".into()));
+    let resolved = resolve(&parse("n1.count == 5 -> left.count == 5").unwrap(), &directory).unwrap();
+    let formulas: Vec<_> = resolved.terms().map(|(_, term)| term.what.clone()).collect();
+    let five = |left| Match::Condition(Formula::binary(Operator::Compare(Relation::Equal), left, Formula::Const(5)));
+    assert_eq!(formulas, [five(Formula::Watch(1)), five(Formula::Count)]);
 }
 
 #[test]

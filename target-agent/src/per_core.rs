@@ -21,6 +21,16 @@ impl<P: Platform, T> PerCore<P, T> {
         Self { own, platform: PhantomData }
     }
 
+    /// The entry of `core`.
+    ///
+    /// # Safety
+    /// `core` is the core that calls, and its interrupts stay masked as long as the entry is used.
+    #[cfg(feature = "enabled")]
+    #[inline]
+    pub(crate) unsafe fn own(&self, core: crate::platform::CoreId) -> &T {
+        &self.own[core.index()]
+    }
+
     /// Gives `f` the entry of the core that calls, with its interrupts masked.
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {

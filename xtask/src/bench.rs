@@ -28,16 +28,34 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Builds plugin and firmware, runs them, and returns the counts.
 pub fn count() -> anyhow::Result<Counts> {
     qemu::ready()?;
-    let elf = Firmware::benchmarks().build(Toolchain::ready(&[CORTEX_M33])?)?;
+    let toolchain = Toolchain::ready(&[CORTEX_M33])?;
     let plugin = build_plugin()?;
+    let mut counts = counts_of(&Firmware::benchmarks().build(toolchain)?, &plugin)?;
+    let demo = Firmware::example("round_trip");
+    let without_kit = counts_of(&demo.without_kit().build(toolchain)?, &plugin)?;
+    let with_kit = counts_of(&demo.build(toolchain)?, &plugin)?;
+    let masked = longest_masked(&with_kit).context("the demo round_trip never masked interrupts")?;
+    counts.insert("masked".into(), masked);
+    counts.insert("plain_round_trips".into(), without_kit["round_trips"]);
+    counts.insert("round_trips".into(), with_kit["round_trips"]);
+    Ok(counts)
+}
+
+/// For how many instructions interrupts were masked at most, at the place where that was longest.
+fn longest_masked(counts: &Counts) -> Option<Count> {
+    let places = counts.iter().filter(|(name, _)| name.starts_with("masked:"));
+    places.map(|(_, count)| *count).max_by_key(|count| (count.usual, count.most))
+}
+
+fn counts_of(elf: &Path, plugin: &Path) -> anyhow::Result<Counts> {
     let out = elf.with_extension("counts");
     let mut arguments = vec![format!("out={}", out.display())];
-    for (name, begin, end) in spans(&elf)? {
-        arguments.push(format!("span={name}:{begin:x}:{end:x}"));
+    for (kind, name, begin, end) in spans(elf)? {
+        arguments.push(format!("{kind}={name}:{begin:x}:{end:x}"));
     }
     // Virtual time that counts instructions: what a timestamp says is then the same in every run, too.
-    let builder = Machine::builder(MachineKind::Mps2An521).elf(&elf).semihosting(["bench"]).gdb(false).icount(0);
-    let mut machine = builder.plugin(plugin, arguments).start()?;
+    let builder = Machine::builder(MachineKind::Mps2An521).elf(elf).semihosting(["bench"]).gdb(false).icount(0);
+    let mut machine = builder.plugin(plugin.to_owned(), arguments).start()?;
     match machine.wait(LIMIT)? {
         Exit::Code(0) => {}
         other => bail!("the benchmark firmware ended with {other:?}; it last said: {}", machine.console()),
@@ -59,18 +77,20 @@ fn build_plugin() -> anyhow::Result<PathBuf> {
     library.context("cargo built no library from stillpoint-count")
 }
 
-/// The spans of an image: name, first address, first address after it.
-fn spans(elf: &Path) -> anyhow::Result<Vec<(String, u64, u64)>> {
+/// The spans of an image: kind, name, first address, first address after it.
+fn spans(elf: &Path) -> anyhow::Result<Vec<(&'static str, String, u64, u64)>> {
     let bytes = std::fs::read(elf).with_context(|| format!("cannot read {}", elf.display()))?;
     let file = object::File::parse(&*bytes).with_context(|| format!("{} is no ELF file", elf.display()))?;
     let labels: BTreeMap<String, u64> =
         file.symbols().filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address() & !1))).collect();
-    let begins = labels.iter().filter_map(|(label, begin)| Some((label.strip_prefix("span_begin_")?, *begin)));
-    let found = begins.map(|(name, begin)| {
-        let end = labels.get(&format!("span_end_{name}")).with_context(|| format!("span {name} has no end"))?;
-        Ok((name.to_owned(), begin, *end))
-    });
-    let found: Vec<_> = found.collect::<anyhow::Result<_>>()?;
+    let mut found = Vec::new();
+    for kind in ["span", "total"] {
+        for (label, begin) in &labels {
+            let Some(name) = label.strip_prefix(&format!("{kind}_begin_")) else { continue };
+            let end = labels.get(&format!("{kind}_end_{name}")).with_context(|| format!("{kind} {name} has no end"))?;
+            found.push((kind, name.to_owned(), *begin, *end));
+        }
+    }
     ensure!(!found.is_empty(), "{} has no span", elf.display());
     Ok(found)
 }

@@ -2,11 +2,13 @@
 #[cfg(any(test, on_target))]
 mod fault_tests;
 mod input;
+mod quick;
 mod step;
 #[cfg(any(test, on_target))]
 mod tests;
 
 pub use input::{Command, Effects, Hello, Input, StepError, Then};
+pub use quick::Quick;
 
 use crate::halt::Halting;
 use crate::log::{Recording, Standing};

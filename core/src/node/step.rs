@@ -145,7 +145,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     /// Merges the stamp of a message and counts the message. Returns the stamp's length.
     #[inline(always)]
-    fn take_stamp(&mut self, port: PortId, bytes: &[u8]) -> Result<usize, StepError> {
+    pub(super) fn take_stamp(&mut self, port: PortId, bytes: &[u8]) -> Result<usize, StepError> {
         let index = usize::from(port.0);
         let (Some(count), Some(end)) = (self.counts.get_mut(index), self.ports.get_mut(index)) else {
             return Err(StepError::NoSuchPort(port));
@@ -428,7 +428,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
 }
 
 /// The kinds that an application raises by itself.
-const LOCAL_KINDS: crate::KindSet = crate::KindSet(
+pub(super) const LOCAL_KINDS: crate::KindSet = crate::KindSet(
     1 << EventKind::Local as u32
         | 1 << EventKind::Call as u32
         | 1 << EventKind::Return as u32

@@ -110,6 +110,12 @@ impl<const N: usize> Said<N> {
         self.synced = false;
     }
 
+    /// Whether differences can be said.
+    #[inline(always)]
+    pub(crate) const fn is_synced(&self) -> bool {
+        self.synced
+    }
+
     /// Writes the stamp of the event `clock` just counted at `me`. Returns its length.
     #[inline(always)]
     pub(crate) fn write(
@@ -146,7 +152,7 @@ impl<const N: usize> Said<N> {
     }
 
     #[inline(always)]
-    fn write_changes(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
+    pub(crate) fn write_changes(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
         let mask = self.changed | 1 << (me.0 & 31);
         let start = 1 + mask_bytes(N);
         let Some((head, body)) = out.split_at_mut_checked(start).filter(|(_, body)| body.len() >= 4 * N) else {

@@ -18,7 +18,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         }
         let effects = self.node.step(Input::Command(command)).inspect_err(|_| self.count_refused())?;
         if let Some(event) = effects.log {
-            self.record::<P, LOG>(ring, &event);
+            self.record::<P, LOG>(ring, event);
         }
         self.settle_rest::<P, LOG>(ring, effects);
         Ok(())

@@ -108,30 +108,34 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     #[inline(never)]
     pub fn step<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, input: Input<'_, N>) -> Option<Then> {
         let Ok(effects) = self.node.serve(input) else { return self.refuse() };
-        if let Some(event) = effects.log {
-            self.record::<P, LOG>(ring, &event);
-        }
-        self.settle_rest::<P, LOG>(ring, effects)
+        self.settle_all::<P, LOG>(ring, effects)
     }
 
-    /// A step without a message: a tracepoint, a watch.
+    /// A tracepoint, or another step without a message.
     #[inline]
     pub fn event<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) -> Option<Then> {
-        let Ok(effects) = self.node.step(Input::Event(event)) else { return self.refuse() };
-        if effects.log.is_some() {
-            self.record::<P, LOG>(ring, &event);
+        match self.node.quick_event(&event) {
+            Some(is_recorded) => {
+                if is_recorded {
+                    self.record::<P, LOG>(ring, event);
+                }
+                Some(Then::Continue)
+            }
+            None => self.event_slowly::<P, LOG>(ring, event),
         }
-        self.settle_rest::<P, LOG>(ring, effects)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn event_slowly<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) -> Option<Then> {
+        let Ok(effects) = self.node.step(Input::Event(event)) else { return self.refuse() };
+        self.settle_all::<P, LOG>(ring, effects)
     }
 
     /// A watch has a new value.
-    #[inline]
     pub fn watch<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, watch: u8, value: i32) -> Option<Then> {
         let Ok(effects) = self.node.step(Input::Watch { watch, value }) else { return self.refuse() };
-        if let Some(event) = effects.log {
-            self.record::<P, LOG>(ring, &event);
-        }
-        self.settle_rest::<P, LOG>(ring, effects)
+        self.settle_all::<P, LOG>(ring, effects)
     }
 
     /// Sends a message: record, commit, and only then what else the step asks for.
@@ -143,9 +147,28 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         stamp: &mut [u8],
         commit: &mut dyn FnMut(&mut [u8], usize),
     ) -> Option<Then> {
+        let Some(quick) = self.node.quick_send(port, stamp) else {
+            return self.send_slowly::<P, LOG>(ring, port, stamp, commit);
+        };
+        if quick.is_recorded {
+            self.record::<P, LOG>(ring, Event::send(port));
+        }
+        commit(stamp, quick.stamp.into());
+        Some(Then::Continue)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_slowly<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        port: PortId,
+        stamp: &mut [u8],
+        commit: &mut dyn FnMut(&mut [u8], usize),
+    ) -> Option<Then> {
         let Ok(effects) = self.node.step(Input::Send { port, stamp: &mut *stamp }) else { return self.refuse() };
         if let Some(event) = effects.log {
-            self.record::<P, LOG>(ring, &event);
+            self.record::<P, LOG>(ring, event);
         }
         commit(stamp, effects.stamp.into());
         self.settle_rest::<P, LOG>(ring, effects)
@@ -160,11 +183,38 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         message: &[u8],
         commit: &mut dyn FnMut(),
     ) -> Option<Then> {
-        let Ok(effects) = self.node.step(Input::Receive { port, stamp: message }) else { return self.refuse() };
-        if let Some(event) = effects.log {
-            self.record::<P, LOG>(ring, &event);
+        let Some(quick) = self.node.quick_receive(port, message) else {
+            return self.receive_slowly::<P, LOG>(ring, port, message, commit);
+        };
+        if quick.is_recorded {
+            self.record::<P, LOG>(ring, Event::receive(port));
         }
         commit();
+        Some(Then::Continue)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_slowly<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        port: PortId,
+        message: &[u8],
+        commit: &mut dyn FnMut(),
+    ) -> Option<Then> {
+        let Ok(effects) = self.node.step(Input::Receive { port, stamp: message }) else { return self.refuse() };
+        if let Some(event) = effects.log {
+            self.record::<P, LOG>(ring, event);
+        }
+        commit();
+        self.settle_rest::<P, LOG>(ring, effects)
+    }
+
+    /// The record of a step and whatever else it asks for.
+    fn settle_all<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: Effects) -> Option<Then> {
+        if let Some(event) = effects.log {
+            self.record::<P, LOG>(ring, event);
+        }
         self.settle_rest::<P, LOG>(ring, effects)
     }
 
@@ -196,10 +246,11 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         self.writer.resynchronise(now);
     }
 
-    #[inline]
-    pub fn record<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: &Event) {
+    /// One copy, by value: the event stays in registers.
+    #[inline(never)]
+    pub fn record<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) {
         let now = self.clock.now(P::counter());
-        self.writer.push(ring, event, now, &self.node.standing());
+        self.writer.push(ring, &event, now, &self.node.standing());
     }
 
     /// What is rare: predicate markers, halt markers, releases, the record of a halt.
@@ -229,7 +280,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             self.resynchronise::<P>();
         }
         if let Some(event) = effects.halt_record().filter(|event| self.node.recording().records(event)) {
-            self.record::<P, LOG>(ring, &event);
+            self.record::<P, LOG>(ring, event);
         }
     }
 

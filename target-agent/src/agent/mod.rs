@@ -352,9 +352,6 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Watch<P,
     /// Gives it a new value, which is an event.
     pub fn set(&self, value: i32) {
         let agents = self.agents;
-        agents.section(|local| {
-            let then = local.watch::<P, LOG>(agents.ring(), self.number, value);
-            ((), then.unwrap_or(Then::Continue))
-        });
+        agents.quick_section(|local, ring| local.watch::<P, LOG>(ring, self.number, value));
     }
 }

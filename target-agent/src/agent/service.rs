@@ -8,6 +8,7 @@ use crate::tap::Sections;
 use core::sync::atomic::Ordering;
 use core::task::Waker;
 use stillpoint_core::control::{CommandWords, Refusal};
+use stillpoint_core::log::LogRing;
 use stillpoint_core::{Event, Input, Phase, PortId, Then};
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
@@ -23,13 +24,28 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         result
     }
 
-    /// An event without a message.
+    /// The same for what the application does at every turn. `None` from `act` is a step that was refused; true otherwise.
     #[inline]
+    pub(super) fn quick_section(
+        &self,
+        act: impl FnOnce(&mut Local<N, PORTS>, &'static LogRing<LOG>) -> Option<Then>,
+    ) -> bool {
+        let before = P::mask();
+        let core = P::core();
+        // SAFETY: interrupts are masked until the end, and this is the core that runs.
+        let local = unsafe { self.local.own(core) };
+        let then = act(&mut local.borrow_mut(), &self.shared.logs[core.index()]);
+        if then.is_some_and(|then| then != Then::Continue) {
+            self.stand_still();
+        }
+        P::unmask(before);
+        then.is_some()
+    }
+
+    /// An event without a message. One copy: tracepoints are many.
+    #[inline(never)]
     pub fn event(&self, event: Event) {
-        self.section(|local| {
-            let then = local.event::<P, LOG>(self.ring(), event);
-            ((), then.unwrap_or(Then::Continue))
-        });
+        self.quick_section(|local, ring| local.event::<P, LOG>(ring, event));
     }
 
     /// Stays until the node runs. Interrupts are masked, nothing is borrowed.
@@ -176,10 +192,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Sections
     }
 
     fn send(&self, port: PortId, stamp: &mut [u8], commit: &mut dyn FnMut(&mut [u8], usize)) -> bool {
-        self.section(|local| {
-            let then = local.send::<P, LOG>(self.ring(), port, stamp, commit);
-            (then.is_some(), then.unwrap_or(Then::Continue))
-        })
+        self.quick_section(|local, ring| local.send::<P, LOG>(ring, port, stamp, commit))
     }
 
     fn stamp_len(&self, message: &[u8]) -> Option<usize> {
@@ -187,10 +200,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Sections
     }
 
     fn receive(&self, port: PortId, message: &[u8], commit: &mut dyn FnMut()) -> bool {
-        self.section(|local| {
-            let then = local.receive::<P, LOG>(self.ring(), port, message, commit);
-            (then.is_some(), then.unwrap_or(Then::Continue))
-        })
+        self.quick_section(|local, ring| local.receive::<P, LOG>(ring, port, message, commit))
     }
 
     #[cfg(feature = "replay")]

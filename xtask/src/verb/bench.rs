@@ -109,8 +109,41 @@ const ROWS: &[Row] = &[
         goal: None,
         reference: "",
     },
+    Row {
+        what: "mailbox round trip between two cores, with the kit, both cores",
+        figure: |counts| Some(usual(counts, "round_trips")? / ROUND_TRIPS),
+        goal: None,
+        reference: "",
+    },
+    Row {
+        what: "the same with the kit compiled out",
+        figure: |counts| Some(usual(counts, "plain_round_trips")? / ROUND_TRIPS),
+        goal: None,
+        reference: "",
+    },
+    Row {
+        what: "mailbox round trip, percent of the one without the kit",
+        figure: |counts| Some(usual(counts, "round_trips")? * 100 / usual(counts, "plain_round_trips")?),
+        goal: Some(150),
+        reference: "",
+    },
+    Row {
+        what: "interrupts masked at an event, longest usual one",
+        figure: |counts| usual(counts, "masked"),
+        goal: Some(200),
+        reference: "",
+    },
+    Row {
+        what: "the same, with the sync record that comes every 1024 events, masked",
+        figure: |counts| most(counts, "masked"),
+        goal: Some(200),
+        reference: "",
+    },
     Row { what: "halt marker arrives", figure: |counts| most(counts, "marker"), goal: None, reference: "" },
 ];
+
+/// Round trips that the demo `round_trip` makes.
+const ROUND_TRIPS: u64 = 1000;
 
 /// Growth of a count over the recorded one that `--check` lets pass, in percent.
 const TOLERANCE: u64 = 5;
@@ -158,7 +191,7 @@ fn document(figures: &[(&Row, u64)]) -> String {
         "# What it costs\n\n\
          Written by `cargo xtask bench`; `cargo xtask bench --check` fails when a count has grown by more than 5%.\n\n\
          Instructions of one Cortex-M33, counted by a QEMU plugin between two labels of the firmware in `bench/firmware`,\n\
-         built as demos are (`profile.firmware`). They do not depend on the machine that runs QEMU: two runs give the same.\n\n\
+         built as demos are (`profile.firmware`), and of both cores of the demo `round_trip`. They do not depend on the machine that runs QEMU: two runs give the same.\n\n\
          | what | instructions | goal | | others |\n|---|---|---|---|---|\n",
     );
     for (row, figure) in figures {

@@ -200,19 +200,26 @@ impl Board {
         let (address, layout) = self.layouts[core];
         let mut words = vec![0; layout.size / 4];
         let until = Instant::now() + STEADY_LIMIT;
+        let mut header = Ok(layout);
         while Instant::now() < until {
             self.reach.memory().read(address, &mut words)?;
             let mut after = [0];
             self.reach.memory().read(address + ControlLayout::REVISION as u32, &mut after)?;
             let before = words[ControlLayout::REVISION / 4];
-            if before & 1 == 0 && before == after[0] {
+            // A board that is just being reset has no block, and one that was scribbled over never has again.
+            header = words.first_chunk().map_or(Err(HeaderError::ImpossibleShape), |words| ControlLayout::read(*words));
+            if header == Ok(layout) && before & 1 == 0 && before == after[0] {
                 let node = Node::parse(&layout, &words);
                 self.learn_name(core, node.name);
                 return Ok(node);
             }
             std::thread::yield_now();
         }
-        Err(BoardError::Unsteady(core))
+        match header {
+            Ok(found) if found == layout => Err(BoardError::Unsteady(core)),
+            Ok(_) => Err(BoardError::Header { core, source: HeaderError::ImpossibleShape }),
+            Err(source) => Err(BoardError::Header { core, source }),
+        }
     }
 
     /// Gives a node a command and waits for its answer.
@@ -228,6 +235,29 @@ impl Board {
     /// # Panics
     /// When the board has no such core.
     pub fn command_within(&mut self, core: usize, command: &Command<'_>, limit: Duration) -> Result<(), BoardError> {
+        let sequence = self.post(core, command)?;
+        self.ring(core)?;
+        self.await_answer(core, sequence, limit)
+    }
+
+    /// Gives several nodes a command each, all of them written before any node is made to look, and waits for their
+    /// answers.
+    ///
+    /// # Panics
+    /// When the board has no such core.
+    pub fn command_all(&mut self, commands: &[(usize, Command<'_>)]) -> Result<(), BoardError> {
+        let mut waiting = Vec::new();
+        for (core, command) in commands {
+            waiting.push((*core, self.post(*core, command)?));
+        }
+        for (core, _) in &waiting {
+            self.ring(*core)?;
+        }
+        waiting.into_iter().try_for_each(|(core, sequence)| self.await_answer(core, sequence, ANSWER_LIMIT))
+    }
+
+    /// Writes a command, without ringing for it. Returns its number.
+    fn post(&mut self, core: usize, command: &Command<'_>) -> Result<u32, BoardError> {
         let (address, layout) = self.layouts[core];
         let (command_at, answer_at) = (address + layout.command() as u32, address + layout.answer() as u32);
         let mut answer = [0; 3];
@@ -239,7 +269,12 @@ impl Board {
         let behind = command_at + 4 * words.len() as u32;
         self.reach.memory().write(behind, &[checksum])?;
         self.reach.memory().write(behind + 4, &[sequence])?;
-        self.ring(core)?;
+        Ok(sequence)
+    }
+
+    fn await_answer(&mut self, core: usize, sequence: u32, limit: Duration) -> Result<(), BoardError> {
+        let (address, layout) = self.layouts[core];
+        let (answer_at, mut answer) = (address + layout.answer() as u32, [0; 3]);
         let until = Instant::now() + limit;
         loop {
             self.reach.memory().read(answer_at, &mut answer)?;
@@ -257,8 +292,17 @@ impl Board {
         }
     }
 
+    /// Where the control block of a core lies, and how.
+    ///
+    /// # Panics
+    /// When the board has no such core.
+    #[must_use]
+    pub fn control_block(&self, core: usize) -> (u32, ControlLayout) {
+        self.layouts[core]
+    }
+
     /// Rings the urgent bell of a core, so that a running one looks at its commands.
-    fn ring(&mut self, core: usize) -> Result<(), BoardError> {
+    pub fn ring(&mut self, core: usize) -> Result<(), BoardError> {
         let (address, value) = self.node(core)?.bell;
         if address != 0 {
             self.reach.memory().write(address, &[value])?;

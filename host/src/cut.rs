@@ -73,7 +73,8 @@ pub struct ChannelState {
     pub in_flight: Vec<InFlight>,
     pub(crate) sent: u32,
     pub(crate) received: u32,
-    lost: u32,
+    /// Messages that resets of either end took with them before the present session; they are in no other count.
+    pub lost_by_reset: u32,
     pub(crate) marker: Option<u32>,
 }
 
@@ -94,7 +95,7 @@ impl ChannelState {
     /// An empty channel, of which its agents say this.
     #[cfg(test)]
     pub(crate) fn new(channel: Channel, sent: u32, received: u32, marker: Option<u32>) -> Self {
-        Self { channel, in_flight: Vec::new(), sent, received, lost: 0, marker }
+        Self { channel, in_flight: Vec::new(), sent, received, lost_by_reset: 0, marker }
     }
 }
 
@@ -135,7 +136,8 @@ impl Cut {
                 channel: state.channel,
                 sent: state.sent,
                 received: state.received,
-                lost_by_reset: state.lost,
+                // What resets took was counted in sessions that are over.
+                lost_by_reset: 0,
                 in_flight: &state.in_flight,
                 markers: state.marker.as_slice(),
             })
@@ -160,7 +162,7 @@ impl Cut {
                     in_flight: in_flight(channel, (out, at_sender), (into, at_receiver))?,
                     sent: out.count,
                     received: into.count,
-                    lost: out.lost,
+                    lost_by_reset: out.lost.wrapping_add(into.lost),
                     marker: into.marker,
                 };
                 channels.push(Recount::new(state, peer.last_halt, (out, at_sender), (into, at_receiver)));
@@ -170,16 +172,17 @@ impl Cut {
     }
 }
 
-/// The messages that the rings and the link between them hold, oldest first.
+/// The messages that the rings and the link between them hold, oldest first, counted on from what was received.
+///
+/// How many there are is from the raw rings; a ring counts for ever, a node in the present session of its link.
 fn in_flight(channel: Channel, out: (&Port, &RawRing), into: (&Port, &RawRing)) -> Result<Vec<InFlight>, CutError> {
-    let RawRing { written: arrived, read: received, .. } = *into.1;
-    let mut numbers = span(received, arrived);
+    let held = |ring: &RawRing| ring.written.wrapping_sub(ring.read);
+    let mut count = held(into.1);
     if let (Some(sender), Some(receiver)) = (&out.0.ledger, &into.0.ledger) {
         let on_the_way = sender.in_flight_to(receiver).ok_or(CutError::Sessions(channel))?;
-        numbers.extend(span(arrived, arrived.wrapping_add(on_the_way.into())));
-        numbers.extend(span(out.1.read, out.1.written));
+        count = count.wrapping_add(on_the_way.into()).wrapping_add(held(out.1));
     }
-    Ok(numbers)
+    Ok(span(into.0.count, into.0.count.wrapping_add(count)))
 }
 
 /// Messages `after + 1 ..= last`.

@@ -71,6 +71,17 @@ impl<P: Platform, T> CoreBound<P, T> {
         Some(result)
     }
 
+    /// Takes the value away from the context that the calling one interrupted, if that was using it.
+    ///
+    /// # Safety
+    /// That context must never run again.
+    #[cfg(feature = "enabled")]
+    pub unsafe fn take_over(&self) {
+        if self.owner() == Some(P::core()) {
+            self.busy.store(false, Ordering::Release);
+        }
+    }
+
     /// Whether a context of the owner that the calling one interrupted is using the value.
     #[cfg(any(feature = "enabled", test))]
     pub fn is_busy(&self) -> bool {

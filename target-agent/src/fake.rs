@@ -1,7 +1,11 @@
 //! A platform for the host's tests: the test says which core it is, and when interrupts are taken.
 extern crate std;
 use crate::doorbell::Doorbells;
+#[cfg(feature = "enabled")]
+use crate::fault::FaultHandlers;
 use crate::platform::{Bell, BoardId, CoreId, Mask, Platform, StartError};
+#[cfg(feature = "enabled")]
+use crate::retained::Retained;
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
@@ -17,6 +21,10 @@ std::thread_local! {
     static MASKED: Cell<bool> = const { Cell::new(false) };
     static COUNTER: Cell<u64> = const { Cell::new(0) };
     static RUNG: RefCell<Vec<(CoreId, Bell)>> = const { RefCell::new(Vec::new()) };
+    #[cfg(feature = "enabled")]
+    static FAULT_HANDLERS: &'static FaultHandlers<Fake> = Box::leak(Box::new(FaultHandlers::new()));
+    #[cfg(feature = "enabled")]
+    static RETAINED: &'static [Retained; 2] = Box::leak(Box::new([const { Retained::new() }; 2]));
     static DOORBELLS: &'static Doorbells<Fake> = Box::leak(Box::new(Doorbells::new()));
 }
 
@@ -121,6 +129,15 @@ unsafe impl Platform for Fake {
     fn doorbells() -> &'static Doorbells<Self> {
         DOORBELLS.with(|bells| *bells)
     }
+    #[cfg(feature = "enabled")]
+    fn fault_handlers() -> &'static FaultHandlers<Self> {
+        FAULT_HANDLERS.with(|handlers| *handlers)
+    }
+    #[cfg(feature = "enabled")]
+    fn retained() -> &'static Retained {
+        RETAINED.with(|cores| &cores[Self::core().index()])
+    }
+    fn abandon_lock() {}
     #[cfg(feature = "enabled")]
     fn freeze_time() {
         FROZEN.set(true);

@@ -44,7 +44,8 @@ impl Lane {
 
     /// Puts a marker into the slot, over whatever is there: a newer marker makes an older one void.
     pub(crate) fn post_marker<const N: usize>(&self, marker: &HaltMarker<N>) {
-        let revision = self.revision.load(Ordering::Relaxed);
+        // Odd if a crash interrupted the last time.
+        let revision = self.revision.load(Ordering::Relaxed) & !1;
         self.revision.store(revision.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
         let names = marker.order.nodes();

@@ -17,6 +17,7 @@ mod core_bound;
 pub mod doorbell;
 #[cfg(target_os = "none")]
 pub mod executor;
+pub mod fault;
 pub mod faulty;
 #[cfg(feature = "enabled")]
 mod lane;
@@ -36,6 +37,8 @@ pub mod platform;
 pub mod port;
 #[cfg(feature = "replay")]
 pub mod replay;
+#[cfg(feature = "enabled")]
+pub mod retained;
 #[cfg(feature = "enabled")]
 pub mod sabotage;
 pub mod serial;

@@ -165,13 +165,15 @@ impl<P: Platform, T: DeserializeOwned> Inbox<P, T> {
     }
 
     fn receive_now(&mut self) -> Result<T, ReceiveError> {
+        let before = self.ring.head.count(false);
         let message = self.ring.front().ok_or(ReceiveError::Empty)?;
         let length = self.tap.stamp_len(message).ok_or(ReceiveError::Refused)?;
         // Before the event, while the slot is still ours.
         let decoded = message.get(length..).and_then(|payload| postcard::from_bytes(payload).ok());
         let ring = &self.ring;
-        if !self.tap.receive(message, || ring.free()) {
-            return Err(ReceiveError::Refused);
+        if !self.tap.receive(message, (ring.head, before), || ring.free()) {
+            let is_gone = ring.head.count(false) != before;
+            return Err(if is_gone { ReceiveError::Empty } else { ReceiveError::Refused });
         }
         self.ring.head.wake::<P>(End::Sender, self.peer);
         decoded.ok_or(ReceiveError::Malformed)

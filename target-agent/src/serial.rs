@@ -174,7 +174,8 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
     /// From the application's ring into the window.
     fn messages_out(&mut self) -> bool {
         let mut moved = false;
-        while let Some(message) = self.out.ring.front() {
+        // Between two sessions nothing leaves: what was counted in the old one must not arrive in the new one.
+        while let Some(message) = self.out.ring.front().filter(|_| !self.is_between_sessions()) {
             if self.link.send(Lane::Data, message).is_err() {
                 break;
             }
@@ -190,16 +191,15 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
         let mut moved = false;
         while let Some(item) = self.link.front(Lane::Data) {
             let length = item.bytes.len();
-            if !item.before_reset {
-                let Some(slot) = self.into.ring.free_slot() else { break };
-                match slot.get_mut(..length) {
-                    Some(room) => {
-                        room.copy_from_slice(item.bytes);
-                        self.into.ring.publish(0, length);
-                        self.into.ring.head.wake::<P>(End::Receiver, self.into.waiter.core());
-                    }
-                    None => self.oversized = self.oversized.wrapping_add(1),
+            // From before a reset of the peer or not: as long as no new session has begun, it counts in the old one.
+            let Some(slot) = self.into.ring.free_slot() else { break };
+            match slot.get_mut(..length) {
+                Some(room) => {
+                    room.copy_from_slice(item.bytes);
+                    self.into.ring.publish(0, length);
+                    self.into.ring.head.wake::<P>(End::Receiver, self.into.waiter.core());
                 }
+                None => self.oversized = self.oversized.wrapping_add(1),
             }
             self.link.take(Lane::Data);
             moved = true;

@@ -1,6 +1,7 @@
 //! Where a port meets the kit: every message that passes is an event of the node.
 //!
 //! With the kit compiled out `plain/tap.rs` is in its place, of the same shape and without a byte.
+use crate::channel::Head;
 #[cfg(feature = "sabotage")]
 use crate::channel::Ring;
 #[cfg(feature = "sabotage")]
@@ -18,8 +19,9 @@ pub(crate) trait Sections: Sync {
     fn send(&self, port: PortId, stamp: &mut [u8], commit: &mut dyn FnMut(&mut [u8], usize)) -> bool;
     /// How long the stamp is with which `message` begins.
     fn stamp_len(&self, message: &[u8]) -> Option<usize>;
-    /// Receives `message`, and `commit` is called inside the event. False if it cannot be received.
-    fn receive(&self, port: PortId, message: &[u8], commit: &mut dyn FnMut()) -> bool;
+    /// Receives `message`, the oldest of its ring after so many, and `commit` is called inside the event. False if it
+    /// cannot be received, or is not there any more: a reset of the peer emptied the ring.
+    fn receive(&self, port: PortId, message: &[u8], after: (&Head, u32), commit: &mut dyn FnMut()) -> bool;
     /// Something that is an event only while the node records for replay.
     #[cfg(feature = "replay")]
     fn observe(&self, event: stillpoint_core::Event);
@@ -81,7 +83,7 @@ impl Tap {
     }
 
     #[inline]
-    pub fn receive(&self, message: &[u8], mut commit: impl FnMut()) -> bool {
-        self.agent.receive(self.port, message, &mut commit)
+    pub fn receive(&self, message: &[u8], after: (&Head, u32), mut commit: impl FnMut()) -> bool {
+        self.agent.receive(self.port, message, after, &mut commit)
     }
 }

@@ -80,3 +80,32 @@ pub fn wait_until_started(system: &mut System) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+/// Asks every node to say where it stands.
+pub fn report(system: &mut System) -> anyhow::Result<Vec<stillpoint::Node>> {
+    for at in system.addresses() {
+        system.command(at, &stillpoint_core::Command::Report)?;
+    }
+    Ok(system.nodes()?)
+}
+
+/// Waits until a look at the nodes shows what is waited for.
+pub fn wait_until(
+    system: &mut System,
+    what: &str,
+    is_so: impl Fn(&[stillpoint::Node]) -> bool,
+) -> anyhow::Result<Vec<stillpoint::Node>> {
+    let until = Instant::now() + LIMIT;
+    loop {
+        let nodes = report(system)?;
+        if is_so(&nodes) {
+            return Ok(nodes);
+        }
+        anyhow::ensure!(Instant::now() < until, "{what} does not happen within {LIMIT:?}: {nodes:#?}");
+    }
+}
+
+/// The value of a node's first watch.
+pub fn first_watch(node: &stillpoint::Node) -> i32 {
+    node.watches.first().map_or(0, |(_, value)| *value)
+}

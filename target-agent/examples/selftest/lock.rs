@@ -3,7 +3,7 @@ use crate::{Side, Verdict, check};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
 use critical_section::Mutex;
-use stillpoint_agent::platform::{self, Bell, Chip, CoreId, Mask, Platform};
+use stillpoint_agent::platform::{Bell, Chip, CoreId, Mask, Platform};
 
 /// Waits, busy, until `flag` is set or five seconds have passed; whether it is set.
 pub fn busy_wait(flag: &AtomicBool) -> bool {
@@ -115,7 +115,7 @@ pub async fn dying_owner_lets_go(side: &mut Side) -> Verdict {
         HELD.store(true, Ordering::Release);
         pause(2_000);
         FREED.store(true, Ordering::Release);
-        platform::abandon_lock();
+        Chip::abandon_lock();
         let entered = busy_wait(&ENTERED);
         if !entered {
             // SAFETY: it was not given up after all, so this is the release that belongs to the acquire above.

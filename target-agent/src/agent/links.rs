@@ -28,6 +28,14 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         self.links().into_iter().flatten().for_each(Wired::wake);
     }
 
+    /// Takes the links over from a context of this core that crashed.
+    pub(super) fn take_over_links(&self) {
+        for link in self.links().into_iter().flatten() {
+            // SAFETY: only the crash handler calls this; the context that it interrupted never runs again.
+            unsafe { link.take_over() };
+        }
+    }
+
     /// The serial links of this core, each once.
     fn links(&self) -> [Option<&'static dyn Wired>; PORTS] {
         self.local.with(|local| {
@@ -53,7 +61,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
                 link.introduce(hello);
             }
             pay(&mut local, link);
-            !matches!(local.node.phase(), Phase::Running | Phase::Starting)
+            // What an application sent before it crashed still goes its way.
+            !matches!(local.node.phase(), Phase::Running | Phase::Starting | Phase::Faulted)
         });
         let mut news = false;
         let moved = link.pump(stopped, waker, &mut |item| {
@@ -68,12 +77,16 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         let Some((out, into)) = ports_of(local, link) else { return };
         let ring = self.ring();
         match heard {
-            Heard::Up { hello, resumed } => {
+            Heard::Up { hello, resumed, empty } => {
+                if !resumed {
+                    local.begin_session([out, into], empty());
+                }
                 for port in [out, into] {
                     local.step::<P, LOG>(ring, Input::Hello { port, hello, resumed });
                 }
                 // Message counts may start anew, so the log says where they stand.
                 local.resynchronise::<P>();
+                local.retain::<P>();
             }
             Heard::Down => {
                 for port in [out, into] {
@@ -121,6 +134,18 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             local.step::<P, LOG>(self.ring(), Input::Delivered { ports: delivered, id });
         }
         !delivered.is_empty()
+    }
+}
+
+impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
+    /// Both ends of a link count from the beginning; what was left in its rings is lost.
+    fn begin_session(&mut self, ports: [PortId; 2], lost: [u32; 2]) {
+        for (port, lost) in ports.into_iter().zip(lost) {
+            let index = usize::from(port.0);
+            let Some(head) = self.heads.get(index).copied().flatten() else { continue };
+            self.base[index] = head.count(self.node.is_outgoing(port));
+            self.lost[index] = self.lost[index].wrapping_add(lost);
+        }
     }
 }
 

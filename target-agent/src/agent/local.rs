@@ -1,14 +1,16 @@
 //! What the agent of one core knows, reached by that core alone.
 use super::OpenError;
+use crate::channel::Head;
 use crate::lane::{Lane, Taken};
 use crate::platform::{Bell, CoreId, Platform};
+use crate::retained::Memory;
 use crate::sabotage::{self, Sabotage};
 use crate::serial::Wired;
 use crate::time::TICK_SHIFT;
 use stillpoint_core::control::SlotBlock;
 use stillpoint_core::log::{LogRing, LogWriter};
 use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
-use stillpoint_core::{Effects, Event, HaltId, Input, Node, NodeId, PortId, PortSet, StampKind, Then};
+use stillpoint_core::{Effects, Event, HaltId, Input, Node, NodeId, Phase, PortId, PortSet, StampKind, Then};
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,
@@ -16,8 +18,14 @@ pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub clock: LogClock,
     pub wires: [Wire; PORTS],
     pub owed: [Owed; PORTS],
+    /// The ring at this node's end of each port.
+    pub heads: [Option<&'static Head>; PORTS],
+    /// What that ring had counted when the present session of the port's link began.
+    pub base: [u32; PORTS],
     /// Messages of each port that a reset of a peer took with it.
     pub lost: [u32; PORTS],
+    /// What the memory that survives a reset holds.
+    pub memory: Memory,
     pub ports: u8,
     pub watches: u8,
     pub begun: bool,
@@ -87,7 +95,10 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             clock: LogClock { counter: 0, ticks: 0 },
             wires: [Wire::None; PORTS],
             owed: [Owed::NOTHING; PORTS],
+            heads: [None; PORTS],
+            base: [0; PORTS],
             lost: [0; PORTS],
+            memory: Memory::NOTHING,
             ports: 0,
             watches: 0,
             begun: false,
@@ -97,9 +108,36 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         }
     }
 
-    pub fn begin(&mut self, node: NodeId, stamps: StampKind) -> Result<(), OpenError> {
-        *self = Self { node: Node::new(node, stamps)?, begun: true, ..Self::new() };
+    pub fn begin<P: Platform>(&mut self, node: NodeId, stamps: StampKind) -> Result<(), OpenError> {
+        let memory = P::retained().read().unwrap_or(Memory::NOTHING).after_boot();
+        *self = Self { node: Node::new(node, stamps)?, begun: true, memory, ..Self::new() };
+        P::retained().write(memory);
         Ok(())
+    }
+
+    /// Starts the node, above all that is remembered of it.
+    pub fn start<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>) -> Option<Then> {
+        self.resynchronise::<P>();
+        let (known, last_halt) = (self.memory.known(), self.memory.last_halt);
+        let then = self.step::<P, LOG>(ring, Input::Start { known, last_halt });
+        self.retain::<P>();
+        then
+    }
+
+    /// Keeps the memory that survives a reset true. Not at every event: epoch and halt seldom change.
+    pub fn retain<P: Platform>(&mut self) {
+        let (epoch, last_halt) = (self.node.number().epoch(), self.node.last_halt());
+        let memory = Memory { epoch, last_halt, ..self.memory };
+        if memory != self.memory && !matches!(self.node.phase(), Phase::Starting) {
+            self.memory = memory;
+            P::retained().write(memory);
+        }
+    }
+
+    /// How many messages of a port the ring at this end saw in the present session.
+    pub fn count_in_ring(&self, port: usize) -> Option<u32> {
+        let (head, base) = (self.heads.get(port).copied().flatten()?, self.base.get(port)?);
+        Some(head.count(self.node.is_outgoing(PortId(port as u8))).wrapping_sub(*base))
     }
 
     /// One step of the node and what it asks for. Returns what the core does then; `None` if the step was refused.
@@ -257,6 +295,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     #[cold]
     pub fn settle<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: &Effects) {
         self.note_advanced(effects.advanced);
+        self.retain::<P>();
         for slot in effects.announce.iter() {
             self.announce::<P>(slot, effects.announce_to);
         }

@@ -1,5 +1,7 @@
 //! The agent: exactly one per node, it owns the node's ports, does what the node's steps ask for, and serves the host.
 mod command;
+mod fault;
+mod guarded;
 mod links;
 mod local;
 mod park;
@@ -10,6 +12,7 @@ pub use crate::open_error::OpenError;
 pub use park::{ParkedAgent, stillpoint_park};
 
 use crate::channel::{Channel, End};
+use crate::fault::Fault;
 use crate::lane::Lane;
 use crate::name::Name;
 use crate::per_core::PerCore;
@@ -17,11 +20,11 @@ use crate::platform::{CoreId, MAX_CORES, Platform};
 use crate::port::{Inbox, Outbox};
 use crate::serial::{Line, Serial, Stage};
 use crate::tap::Tap;
-use core::cell::RefCell;
 use core::sync::atomic::Ordering;
 use embedded_io_async::{Read, Write};
+use guarded::Guarded;
 use local::{Local, Wire};
-use stillpoint_core::control::{ControlBlock, PortBlock, VERSION};
+use stillpoint_core::control::{ControlBlock, FaultBlock, PortBlock, VERSION};
 use stillpoint_core::link::Config;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::WATCHES;
@@ -64,7 +67,7 @@ impl<const N: usize, const PORTS: usize, const LOG: usize> Default for Shared<N,
 /// The agents of this chip's cores, in a system of `N` nodes.
 pub struct Agents<P: 'static, const N: usize, const PORTS: usize, const LOG: usize> {
     shared: &'static Shared<N, PORTS, LOG>,
-    local: PerCore<P, RefCell<Local<N, PORTS>>>,
+    local: PerCore<P, Guarded<Local<N, PORTS>>>,
 }
 
 /// Defines the agents of a firmware, and their types: `system!(AGENTS of Agent: nodes = 4, ports = 6, log = 8192)`.
@@ -91,7 +94,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     /// Agents that have not begun.
     #[must_use]
     pub const fn new(shared: &'static Shared<N, PORTS, LOG>) -> Self {
-        Self { shared, local: PerCore::new([const { RefCell::new(Local::new()) }; MAX_CORES]) }
+        Self { shared, local: PerCore::new([const { Guarded::new(Local::new()) }; MAX_CORES]) }
     }
 
     /// Begins the agent of the calling core, which is `node` of the system and called `name`: `name!(node "left0")`.
@@ -112,7 +115,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             if local.begun {
                 return Err(OpenError::AlreadyBegun);
             }
-            local.begin(node, stamps)?;
+            local.begin::<P>(node, stamps)?;
             control.init(node, stamps);
             local.slots = Some(&control.slots);
             ring.init();
@@ -123,6 +126,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         P::doorbells().on_urgent(self);
         #[cfg(feature = "replay")]
         P::observe_with(self);
+        P::fault_handlers().set(self);
         Ok(Agent { agents: self, core })
     }
 }
@@ -206,7 +210,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         let waiter = || P::doorbells().claim(here).map_err(|_| OpenError::NoneLeft);
         let stage_out = Stage { ring: link_out, waiter: waiter()? };
         let stage_in = Stage { ring: link_in, waiter: waiter()? };
-        link.open(line, config, 1, stage_out, stage_in).ok_or(OpenError::EndTaken)?;
+        let incarnation = self.agents.local.with(|local| local.borrow().memory.boots);
+        link.open(line, config, incarnation, stage_out, stage_in).ok_or(OpenError::EndTaken)?;
         // Until the peer has said hello nothing can be delivered there.
         self.agents.section(|local| {
             for port in [out_port, in_port] {
@@ -263,6 +268,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
             let port = local.next_port().ok_or(OpenError::NoneLeft)?;
             local.node.connect(port, direction, peer)?;
             local.wires[usize::from(port.0)] = wire;
+            local.heads[usize::from(port.0)] = Some(head);
             local.ports += 1;
             Ok::<_, OpenError>(port)
         })?;
@@ -297,8 +303,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     pub fn start(&self) -> Result<(), StepError> {
         let agents = self.agents;
         agents.section(|local| {
-            local.resynchronise::<P>();
-            let then = local.step::<P, LOG>(agents.ring(), Input::start());
+            let then = local.start::<P, LOG>(agents.ring());
             (then.map(drop).ok_or(StepError::AlreadyStarted), then.unwrap_or(Then::Continue))
         })?;
         agents.publish();
@@ -312,6 +317,17 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
             let then = local.step::<P, LOG>(agents.ring(), Input::Command(Command::Halt));
             ((), then.unwrap_or(Then::Continue))
         });
+    }
+
+    /// Declares the node crashed, as a panic would: the whole system halts, and this core does not go on.
+    ///
+    /// `code` is for whoever reads it.
+    pub fn crash(&self, code: u32) -> ! {
+        let _stays_masked = P::mask();
+        P::abandon_lock();
+        let fault = Fault { cause: FaultBlock::DECLARED, status: [code, 0], ..Fault::default() };
+        P::fault_handlers().handle(&fault);
+        unreachable!("an agent that began handles the crashes of its core")
     }
 
     /// A tracepoint; [`trace!`](crate::trace) gives it a name.

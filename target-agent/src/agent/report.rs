@@ -33,11 +33,14 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     /// Writes where the node stands. The revision is odd meanwhile.
     pub(super) fn publish(&self) {
         let control = &self.shared.control[P::core().index()];
-        let revision = control.revision.load(Ordering::Relaxed);
+        // Odd if a crash interrupted the last time.
+        let revision = control.revision.load(Ordering::Relaxed) & !1;
         set(&control.revision, revision.wrapping_add(1));
         core::sync::atomic::fence(Ordering::Release);
         self.local.with(|local| {
-            let local = local.borrow();
+            let mut local = local.borrow_mut();
+            local.retain::<P>();
+            let local = &*local;
             let node = &local.node;
             let undelivered = match node.phase() {
                 Phase::Draining { undelivered, .. } | Phase::Parked { undelivered, .. } => undelivered,

@@ -2,6 +2,7 @@
 use super::local::Wire;
 use super::park::{ParkedAgent, stillpoint_park};
 use super::{Agents, Local};
+use crate::channel::Head;
 use crate::doorbell::Urgent;
 use crate::platform::Platform;
 use crate::tap::Sections;
@@ -59,7 +60,17 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         }
         P::freeze_time();
         self.publish();
-        // A stopped node cannot serve its links, so first everything that is on its way must arrive.
+        self.drain();
+        self.publish();
+        stillpoint_park(self);
+        P::thaw_time();
+        self.publish();
+        // While the core was parked the links were served without their task's waker.
+        self.wake_links();
+    }
+
+    /// Serves links until every marker has arrived, or too long: a stopped node cannot serve its links.
+    pub(super) fn drain(&self) {
         let began = P::counter();
         while matches!(self.phase(), Phase::Draining { .. }) && !self.is_over() {
             if P::counter().wrapping_sub(began) > P::COUNTER_HZ / DRAIN_LIMIT {
@@ -67,12 +78,6 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             }
             core::hint::spin_loop();
         }
-        self.publish();
-        stillpoint_park(self);
-        P::thaw_time();
-        self.publish();
-        // While the core was parked the links were served without their task's waker.
-        self.wake_links();
     }
 
     /// Whether the caller interrupted the pump of one of this core's links.
@@ -83,9 +88,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         })
     }
 
-    /// Whether nothing keeps the node from running.
+    /// Whether no halt keeps the node from running.
     pub(super) fn runs(&self) -> bool {
-        matches!(self.phase(), Phase::Running | Phase::Starting)
+        matches!(self.phase(), Phase::Running | Phase::Starting | Phase::Faulted)
     }
 
     /// Looks once at the lanes of this core and at the host's commands.
@@ -170,6 +175,7 @@ const DRAIN_LIMIT: u32 = 2;
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> ParkedAgent for Agents<P, N, PORTS, LOG> {
     fn is_over(&self) -> bool {
+        P::feed_watchdog();
         P::poll_lines();
         if self.serve_links(Waker::noop()) {
             self.publish();
@@ -199,8 +205,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Sections
         stillpoint_core::message_stamp_len::<N>(message).ok()
     }
 
-    fn receive(&self, port: PortId, message: &[u8], commit: &mut dyn FnMut()) -> bool {
-        self.quick_section(|local, ring| local.receive::<P, LOG>(ring, port, message, commit))
+    fn receive(&self, port: PortId, message: &[u8], (head, before): (&Head, u32), commit: &mut dyn FnMut()) -> bool {
+        self.quick_section(|local, ring| {
+            if head.count(false) != before {
+                return None;
+            }
+            local.receive::<P, LOG>(ring, port, message, commit)
+        })
     }
 
     #[cfg(feature = "replay")]

@@ -1,5 +1,7 @@
 //! What a port has in place of the kit: nothing. A message passes without a stamp and without an event.
 
+use crate::channel::Head;
+
 /// Nobody looks.
 pub(crate) struct Tap;
 
@@ -27,7 +29,7 @@ impl Tap {
     }
 
     #[inline]
-    pub fn receive(&self, _message: &[u8], mut commit: impl FnMut()) -> bool {
+    pub fn receive(&self, _message: &[u8], _after: (&Head, u32), mut commit: impl FnMut()) -> bool {
         commit();
         true
     }

@@ -14,6 +14,12 @@ pub(super) struct Hear<'a>(PhantomData<&'a ()>);
 pub(super) fn control(_item: &[u8], _hear: &mut Hear<'_>) {}
 
 impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
+    /// Nobody counts messages by session.
+    #[inline]
+    pub(super) const fn is_between_sessions(&self) -> bool {
+        false
+    }
+
     /// The link looks after itself.
     #[inline]
     pub(super) fn tell(&mut self, _event: LinkEvent, _hear: &mut Hear<'_>) {}

@@ -3,6 +3,10 @@
 //! To add a chip: one folder beside this file that implements [`Platform`] and defines what must exist once per
 //! firmware (interrupt handlers, the cross-core lock, embassy's `__pender` and time driver), and one feature.
 use crate::doorbell::Doorbells;
+#[cfg(feature = "enabled")]
+use crate::fault::FaultHandlers;
+#[cfg(feature = "enabled")]
+use crate::retained::Retained;
 
 #[cfg(all(feature = "mps2-an521", target_os = "none"))]
 #[cfg_attr(feature = "mps2-an521", path = "mps2_an521/mod.rs")]
@@ -141,6 +145,22 @@ pub unsafe trait Platform: Sized + 'static {
     /// Something happened on the calling core that replay needs to know. By default nobody is told.
     #[cfg(feature = "replay")]
     fn observe(_event: stillpoint_core::Event) {}
+
+    /// Who handles crashes; the platform's panic and fault handlers give them there.
+    #[cfg(feature = "enabled")]
+    fn fault_handlers() -> &'static FaultHandlers<Self>;
+
+    /// The calling core's memory that survives a reset.
+    #[cfg(feature = "enabled")]
+    fn retained() -> &'static Retained;
+
+    /// Releases the cross-core lock if the calling core, which is dying, holds it: the other core must not hang.
+    ///
+    /// What the lock guarded may be half changed. Only who handles a crash has reason to call this.
+    fn abandon_lock();
+
+    /// Keeps a watchdog from biting while the calling core is parked, if that is wanted; called over and over there.
+    fn feed_watchdog() {}
 
     /// Stops the calling core's time line, see [`crate::time`].
     #[cfg(feature = "enabled")]

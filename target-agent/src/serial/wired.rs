@@ -1,5 +1,6 @@
 //! A link as a wire of its node: what the agent hears through it and says, besides messages.
 use super::{Inner, Serial};
+use crate::channel::End;
 use crate::platform::Platform;
 use core::task::Waker;
 use embedded_io_async::{Read, Write};
@@ -8,8 +9,9 @@ use stillpoint_core::link::{Lane, Ledger, LinkEvent, LinkPhase};
 
 /// What comes out of a link beside messages.
 pub(crate) enum Heard<'a> {
-    /// The link came up, and this is what the peer says of itself.
-    Up { hello: Hello, resumed: bool },
+    /// The link came up, and this is what the peer says of itself. If the channel does not go on as it was, `empty` takes
+    /// what is left of the session before out of the rings, and says how much: going out, coming in.
+    Up { hello: Hello, resumed: bool, empty: &'a mut dyn FnMut() -> [u32; 2] },
     /// The link went down.
     Down,
     /// The peer was reset, and took this many of our messages with it.
@@ -35,6 +37,11 @@ pub(crate) trait Wired: Sync {
     fn is_busy(&self) -> bool;
     /// Has the pump run soon.
     fn wake(&self);
+    /// Takes the link over from the pump that the caller interrupted.
+    ///
+    /// # Safety
+    /// That pump must never run again.
+    unsafe fn take_over(&self);
 }
 
 /// Who is told.
@@ -51,7 +58,7 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
             LinkEvent::Up { .. } => {
                 let resumed = !core::mem::take(&mut self.peer_was_reset);
                 if let Some(hello) = self.link.peer_hello().first_chunk().and_then(|bytes| Hello::from_bytes(*bytes)) {
-                    hear(Heard::Up { hello, resumed });
+                    hear(Heard::Up { hello, resumed, empty: &mut || self.empty() });
                 }
             }
             LinkEvent::Down => hear(Heard::Down),
@@ -62,6 +69,23 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
             // There will be no session with it: the link stays down, which the host sees.
             LinkEvent::Incompatible { .. } => {}
         }
+    }
+
+    /// Whether the peer was reset and is not back yet.
+    pub(super) fn is_between_sessions(&self) -> bool {
+        self.peer_was_reset
+    }
+
+    /// Takes out what the peer's reset took the meaning from: going out, coming in.
+    fn empty(&mut self) -> [u32; 2] {
+        let mut coming_in = self.into.ring.head.empty();
+        while self.link.front(Lane::Data).is_some_and(|item| item.before_reset) {
+            self.link.take(Lane::Data);
+            coming_in += 1;
+        }
+        let going_out = self.out.ring.head.empty();
+        self.out.ring.head.wake::<P>(End::Sender, self.out.waiter.core());
+        [going_out, coming_in]
     }
 }
 
@@ -100,5 +124,10 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for S
 
     fn wake(&self) {
         self.waker.wake();
+    }
+
+    unsafe fn take_over(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.line.take_over() };
     }
 }

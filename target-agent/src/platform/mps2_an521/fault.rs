@@ -1,22 +1,37 @@
-//! The end of a core: one line that says why, then exit code 1. The other core does not hang meanwhile.
-use super::registers::{CCR, CFSR, read, write};
+//! The end of a core: its agent halts the system and stays; without one, a line that says why, and exit code 1.
+//!
+//! Either way the cross-core lock is given up, so the other core does not hang.
+use super::registers::{BFAR, CCR, CFSR, MMFAR, read, write};
 use super::{Mps2An521, lock, semihosting};
+use crate::fault::Fault;
 use crate::platform::{MAX_CORES, Platform};
 use core::cell::UnsafeCell;
+use core::fmt::Write as _;
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
+use heapless::String;
+use stillpoint_core::control::FaultBlock;
 
-const STACK: usize = 2048;
+const STACK: usize = 4096;
+/// Bytes of a panic's message that are kept.
+const MESSAGE: usize = 200;
+type Message = String<MESSAGE>;
 
-/// Where each core's fault handler runs: the stack it had may be what broke.
+/// What each core's fault handler needs: a stack, for the one the core had may be what broke, and room for a message.
 #[repr(C, align(8))]
-struct Stacks(UnsafeCell<MaybeUninit<[[u8; STACK]; MAX_CORES]>>);
-// SAFETY: the n-th is used by core n only, as the stack of a handler that never returns.
-unsafe impl Sync for Stacks {}
+struct Reserve {
+    message: Message,
+    stack: [u8; STACK],
+}
+
+#[repr(C, align(8))]
+struct Reserves(UnsafeCell<MaybeUninit<[Reserve; MAX_CORES]>>);
+// SAFETY: the n-th is used by core n only, by handlers that never return.
+unsafe impl Sync for Reserves {}
 
 #[unsafe(link_section = ".uninit.fault_stacks")]
-static FAULT_STACKS: Stacks = Stacks(UnsafeCell::new(MaybeUninit::uninit()));
+static RESERVES: Reserves = Reserves(UnsafeCell::new(MaybeUninit::uninit()));
 
 /// Lets the fault handler of the calling core run even when the stack is full.
 pub fn prepare() {
@@ -24,11 +39,15 @@ pub fn prepare() {
     write(CCR, read(CCR) | STKOFHFNMIGN);
 }
 
-/// Only the first line matters: it names the cause, what follows is consequence.
-fn die(line: core::fmt::Arguments<'_>) -> ! {
+/// Gives the crash to the agent, if the core has one. Otherwise only the first line matters: it names the cause.
+fn die(fault: &Fault<'_>, line: core::fmt::Arguments<'_>) -> ! {
     static DYING: AtomicBool = AtomicBool::new(false);
     cortex_m::interrupt::disable();
     lock::abandon();
+    #[cfg(feature = "enabled")]
+    super::FAULT_HANDLERS.handle(fault);
+    #[cfg(not(feature = "enabled"))]
+    let _nobody_asks = fault;
     if !DYING.swap(true, Ordering::Relaxed) {
         semihosting::line(line);
         semihosting::exit(false);
@@ -38,12 +57,30 @@ fn die(line: core::fmt::Arguments<'_>) -> ! {
     }
 }
 
+/// Writes a message where it stays.
+fn keep(message: core::fmt::Arguments<'_>) -> &'static str {
+    let reserves = RESERVES.0.get().cast::<Reserve>();
+    // SAFETY: this core's own, used here alone; a second panic of a core writes over what the first one said.
+    let place =
+        unsafe { &mut *(&raw mut (*reserves.add(Mps2An521::core().index())).message).cast::<MaybeUninit<Message>>() };
+    let text = place.write(Message::new());
+    // An error means that it is full: what fits is kept.
+    let _ = text.write_fmt(message);
+    text
+}
+
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
+    cortex_m::interrupt::disable();
     let core = Mps2An521::core().index();
-    match info.location() {
-        Some(at) => die(format_args!("PANIC core {core} at {}:{}: {}", at.file(), at.line(), info.message())),
-        None => die(format_args!("PANIC core {core}: {}", info.message())),
+    let message = info.message();
+    let text = message.as_str().unwrap_or_else(|| keep(format_args!("{message}")));
+    let place = info.location().map(|at| (at.file(), at.line()));
+    let registers = [0, 0, cortex_m::register::msp::read(), 0];
+    let fault = Fault { cause: FaultBlock::PANIC, registers, place, message: text, ..Fault::default() };
+    match place {
+        Some((file, line)) => die(&fault, format_args!("PANIC core {core} at {file}:{line}: {message}")),
+        None => die(&fault, format_args!("PANIC core {core}: {message}")),
     }
 }
 
@@ -60,26 +97,37 @@ unsafe extern "C" fn HardFault() -> ! {
         "adds r1, #1",
         "ldr r2, ={size}",
         "mul r1, r2",
-        "ldr r2, ={stacks}",
+        "ldr r2, ={reserves}",
         "add r1, r2",
         "msr MSP, r1",
         "isb",
         "bl {report}",
         "udf #0",
         identity = const super::registers::CPU_IDENTITY,
-        size = const STACK,
-        stacks = sym FAULT_STACKS,
+        size = const size_of::<Reserve>(),
+        reserves = sym RESERVES,
         report = sym report,
     )
 }
 
 /// Where the core was, from the frame the hardware pushed, if it could.
 extern "C" fn report(frame: *const u32) -> ! {
+    const HARD_FAULT: u32 = 3;
     const STACK_OVERFLOW: u32 = 1 << 20;
+    const BUS_ADDRESS_VALID: u32 = 1 << 15;
+    const MEMORY_ADDRESS_VALID: u32 = 1 << 7;
+    const FRAME: u32 = 8 * 4;
     let (core, cause) = (Mps2An521::core().index(), read(CFSR));
+    let refused = match cause {
+        _ if cause & BUS_ADDRESS_VALID != 0 => read(BFAR),
+        _ if cause & MEMORY_ADDRESS_VALID != 0 => read(MMFAR),
+        _ => 0,
+    };
+    let mut fault = Fault { cause: HARD_FAULT, status: [cause, refused], ..Fault::default() };
     if cause & STACK_OVERFLOW != 0 {
         // The hardware had no room to say where.
-        die(format_args!("FAULT core {core}: stack overflow (cfsr {cause:#010x})"));
+        fault.registers[2] = frame.addr() as u32;
+        die(&fault, format_args!("FAULT core {core}: stack overflow (cfsr {cause:#010x})"));
     }
     let kind = match cause {
         _ if cause & 0xFFFF_0000 != 0 => "usage fault",
@@ -87,10 +135,11 @@ extern "C" fn report(frame: *const u32) -> ! {
         _ if cause & 0x0000_00FF != 0 => "memory fault",
         _ => "hard fault",
     };
-    // SAFETY: `HardFault` passes the stack pointer, from which on the hardware pushed eight words, the sixth and seventh
-    // of them link register and where the core was.
-    let (lr, pc) = unsafe { (frame.add(5).read(), frame.add(6).read()) };
-    die(format_args!("FAULT core {core} at pc {pc:#010x}, lr {lr:#010x}: {kind} (cfsr {cause:#010x})"))
+    // SAFETY: `HardFault` passes the stack pointer, from which on the hardware pushed eight words, the last three of them
+    // link register, where the core was, and its status.
+    let [lr, pc, status] = unsafe { [frame.add(5).read(), frame.add(6).read(), frame.add(7).read()] };
+    fault.registers = [pc, lr, (frame.addr() as u32).wrapping_add(FRAME), status];
+    die(&fault, format_args!("FAULT core {core} at pc {pc:#010x}, lr {lr:#010x}: {kind} (cfsr {cause:#010x})"))
 }
 
 /// An interrupt or exception that nothing here enables.

@@ -17,9 +17,16 @@ mod registers;
 pub mod semihosting;
 mod timer;
 pub mod uart;
+pub mod watchdog;
 
+#[cfg(feature = "enabled")]
+use super::MAX_CORES;
 use super::{Bell, BoardId, CoreId, Mask, Platform, StartError};
 use crate::doorbell::Doorbells;
+#[cfg(feature = "enabled")]
+use crate::fault::FaultHandlers;
+#[cfg(feature = "enabled")]
+use crate::retained::Retained;
 use crate::time::TimeDriver;
 use core::convert::Infallible;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +42,13 @@ pub struct Mps2An521;
 static OBSERVERS: crate::replay::Observers<Mps2An521> = crate::replay::Observers::new();
 
 static DOORBELLS: Doorbells<Mps2An521> = Doorbells::new();
+#[cfg(feature = "enabled")]
+static FAULT_HANDLERS: FaultHandlers<Mps2An521> = FaultHandlers::new();
+
+#[cfg(feature = "enabled")]
+/// A reset of this board clears no RAM, and the start of the program leaves this section alone.
+#[unsafe(link_section = ".uninit.stillpoint_retained")]
+static RETAINED: [Retained; MAX_CORES] = [const { Retained::new() }; MAX_CORES];
 
 embassy_time_driver::time_driver_impl!(static TIME: TimeDriver<Mps2An521> = TimeDriver::new());
 
@@ -50,10 +64,18 @@ pub fn time() -> &'static TimeDriver<Mps2An521> {
 /// # Panics
 /// When called again.
 pub fn init() {
+    init_at(0);
+}
+
+/// The same, with the counter at `count` of its 40 bits: to see what happens when it wraps.
+///
+/// # Panics
+/// When called again.
+pub fn init_at(count: u64) {
     static DONE: AtomicBool = AtomicBool::new(false);
     assert!(!DONE.swap(true, Ordering::Relaxed), "platform::init is called once, on core 0");
     crate::log::init();
-    timer::start_counter();
+    timer::start_counter(count);
     init_core();
 }
 
@@ -62,13 +84,6 @@ fn init_core() {
     fault::prepare();
     interrupts::prepare();
     TIME.start();
-}
-
-/// Releases the cross-core lock if the calling core, which is dying, holds it: the other core must not hang.
-///
-/// What the lock guarded may be half changed. Only a panic or fault handler has reason to call this.
-pub fn abandon_lock() {
-    lock::abandon();
 }
 
 #[unsafe(export_name = "__pender")]
@@ -148,6 +163,24 @@ unsafe impl Platform for Mps2An521 {
     #[cfg(feature = "replay")]
     fn observe(event: stillpoint_core::Event) {
         OBSERVERS.tell(event);
+    }
+
+    #[cfg(feature = "enabled")]
+    fn fault_handlers() -> &'static FaultHandlers<Self> {
+        &FAULT_HANDLERS
+    }
+
+    #[cfg(feature = "enabled")]
+    fn retained() -> &'static Retained {
+        &RETAINED[Self::core().index()]
+    }
+
+    fn abandon_lock() {
+        lock::abandon();
+    }
+
+    fn feed_watchdog() {
+        watchdog::feed_in_park();
     }
 
     #[cfg(feature = "enabled")]

@@ -9,12 +9,16 @@ pub const CPU_IDENTITY: usize = 0x5001_F000;
 /// First half: the counter. Second half: the same clock divided by 256.
 pub const DUAL_TIMER: usize = 0x5000_2000;
 pub const DUAL_TIMER_2: usize = DUAL_TIMER + 0x20;
+/// The secure watchdog.
+pub const WATCHDOG: usize = 0x5008_1000;
 /// Configuration and control of this core; bit 10 lets fault handlers run past the stack limit.
 pub const CCR: usize = 0xE000_ED14;
 /// Vector table of this core.
 pub const VTOR: usize = 0xE000_ED08;
 /// Why this core faulted, and the addresses that belong to it.
 pub const CFSR: usize = 0xE000_ED28;
+pub const MMFAR: usize = 0xE000_ED34;
+pub const BFAR: usize = 0xE000_ED38;
 /// One byte of priority per interrupt, of this core.
 pub const NVIC_PRIORITY: usize = 0xE000_E400;
 /// One bit per interrupt, of this core.

@@ -14,11 +14,12 @@ const DIVIDE_BY_256: u32 = 2 << 2;
 /// What to add to 256 times the slow counter to be near the fast one; they start one after the other.
 static OFFSET: AtomicU32 = AtomicU32::new(0);
 
-/// Starts both halves of the dual timer. Before this the counter stands.
-pub fn start_counter() {
-    for (timer, divider) in [(DUAL_TIMER, 0), (DUAL_TIMER_2, DIVIDE_BY_256)] {
-        write(timer + LOAD, u32::MAX);
+/// Starts both halves of the dual timer, at `count`. Before this the counter stands.
+pub fn start_counter(count: u64) {
+    // The second half is 256 times slower, and both count down.
+    for (timer, count, divider) in [(DUAL_TIMER, count, 0), (DUAL_TIMER_2, count >> 8, DIVIDE_BY_256)] {
         write(timer + CONTROL, FREE_RUNNING | divider);
+        write(timer + LOAD, !(count as u32));
     }
     OFFSET.store(counter().wrapping_sub(slow_counter() << 8), Ordering::Relaxed);
 }

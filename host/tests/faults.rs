@@ -1,0 +1,143 @@
+//! Crashes of every kind, on every node of a pipeline, in every place that could hang another core: the system stops at
+//! that moment, proves it, and can be read, released and halted again.
+mod boards;
+
+use anyhow::Context as _;
+use boards::{LIMIT, first_watch, two_boards_with, wait_until};
+use stillpoint::{Fault, NodeAddress, System};
+use stillpoint_core::control::{FaultBlock, StateCode};
+
+/// Where a node of the pipeline is, and its number.
+const LEFT0: (NodeAddress, usize) = (NodeAddress { board: 0, core: 0 }, 0);
+const LEFT1: (NodeAddress, usize) = (NodeAddress { board: 0, core: 1 }, 1);
+const RIGHT0: (NodeAddress, usize) = (NodeAddress { board: 1, core: 0 }, 2);
+const RIGHT1: (NodeAddress, usize) = (NodeAddress { board: 1, core: 1 }, 3);
+
+/// The number of the exception that every fault of the hardware becomes.
+const HARD_FAULT: u32 = 3;
+
+/// Has a node crash, and checks all there is to check. Returns what it left behind.
+fn crash((at, node): (NodeAddress, usize), way: &str) -> anyhow::Result<(Fault, String)> {
+    let words = [format!("crash={way}"), format!("core={}", at.core)];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let nothing: &[&str] = &[];
+    let (a, b) = if at.board == 0 { (&*words, nothing) } else { (nothing, &*words) };
+    let (_machines, mut system) = two_boards_with("faults", [a, b])?;
+    // Nobody commands a halt: the crash brings it.
+    let halt = system.wait_parked(LIMIT).with_context(|| format!("the crash by {way}"))?;
+    let proof = system.prove()?;
+    assert_eq!(proof.halt, halt);
+    assert!(proof.orders.iter().all(|order| usize::from(order[0].0) == node), "who began: {:?}", proof.orders);
+    let nodes = system.nodes()?;
+    let crashed: Vec<usize> = (0..4).filter(|index| nodes[*index].fault.is_some()).collect();
+    assert_eq!(crashed, [node], "who crashed");
+    let fault = nodes[node].fault.clone().context("no fault")?;
+    let text = fault.describe(system.boards()[at.board].memory())?;
+    goes_on_without(&mut system, at, node, halt)?;
+    Ok((fault, text))
+}
+
+/// After the release the others run as far as they can, the crashed node answers, and the next halt is as good.
+fn goes_on_without(
+    system: &mut System,
+    at: NodeAddress,
+    node: usize,
+    halt: stillpoint_core::HaltId,
+) -> anyhow::Result<()> {
+    system.release(at, halt, LIMIT)?;
+    let states: Vec<_> = system.nodes()?.iter().map(|node| node.state).collect();
+    for (index, state) in states.into_iter().enumerate() {
+        let expected = if index == node { StateCode::Faulted } else { StateCode::Running };
+        assert_eq!(state, Some(expected), "node {index} after the release");
+    }
+    let initiator = NodeAddress { board: 1 - at.board, core: at.core };
+    let again = system.halt(initiator, LIMIT).context("the halt after the release")?;
+    assert!(again.halt.is_newer_than(halt));
+    system.release(initiator, again.halt, LIMIT)?;
+    // And one that the crashed node begins.
+    system.halt(at, LIMIT).context("a halt from the crashed node")?;
+    Ok(())
+}
+
+#[test]
+fn a_panic_at_the_end_of_the_pipeline_stops_its_producer_and_says_what_and_where() -> anyhow::Result<()> {
+    let (fault, text) = crash(RIGHT1, "panic")?;
+    assert_eq!(fault.cause, FaultBlock::PANIC);
+    assert!(text.starts_with("panic at ") && text.contains("examples/faults.rs:"), "{text}");
+    assert!(text.ends_with(": message 20 was one too many"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_hard_fault_in_the_middle_of_the_pipeline_stops_it_both_ways_and_names_the_instruction() -> anyhow::Result<()> {
+    const UNDEFINED_INSTRUCTION: u32 = 1 << 16;
+    for node in [LEFT0, RIGHT0] {
+        let (fault, _) = crash(node, "hardfault")?;
+        assert_eq!((fault.cause, fault.status[0]), (HARD_FAULT, UNDEFINED_INSTRUCTION));
+        let [pc, lr, sp, _] = fault.registers;
+        assert!((0x1000_0000..0x1040_0000).contains(&pc) && lr != 0 && sp != 0, "{fault:#x?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_full_stack_is_a_crash_like_another_on_either_core() -> anyhow::Result<()> {
+    const STACK_OVERFLOW: u32 = 1 << 20;
+    for node in [LEFT1, RIGHT0] {
+        let (fault, _) = crash(node, "overflow")?;
+        assert_eq!((fault.cause, fault.status[0] & STACK_OVERFLOW), (HARD_FAULT, STACK_OVERFLOW), "{fault:#x?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_crash_that_the_firmware_declares_carries_its_code() -> anyhow::Result<()> {
+    let (fault, text) = crash(LEFT1, "declared")?;
+    assert_eq!((fault.cause, fault.status[0]), (FaultBlock::DECLARED, 0xC0DE));
+    assert_eq!(text, "declared by the firmware, code 0xc0de");
+    Ok(())
+}
+
+#[test]
+fn a_panic_in_an_interrupt_handler_stops_the_system() -> anyhow::Result<()> {
+    for node in [RIGHT0, LEFT1] {
+        let (_, text) = crash(node, "interrupt")?;
+        assert!(text.ends_with(": a handler that nobody tried"), "{text}");
+    }
+    Ok(())
+}
+
+/// The message that was being sent is counted, stamped and logged, and not in its ring: the certificate must balance.
+#[test]
+fn a_fault_in_the_middle_of_an_event_is_counted_from_the_rings() -> anyhow::Result<()> {
+    for node in [LEFT1, RIGHT0, LEFT0, RIGHT1] {
+        let (fault, _) = crash(node, "section")?;
+        assert_eq!(fault.cause, HARD_FAULT);
+        assert_ne!(fault.status[1], 0, "the address that could not be written: {fault:#x?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_crash_while_holding_the_cross_core_lock_does_not_hang_the_other_core() -> anyhow::Result<()> {
+    for (node, way) in
+        [(LEFT0, "lock-panic"), (RIGHT1, "lock-panic"), (LEFT1, "lock-hardfault"), (RIGHT0, "lock-hardfault")]
+    {
+        crash(node, way)?;
+    }
+    Ok(())
+}
+
+/// What is upstream of a crashed node stands in back-pressure after the release; what is downstream takes what is left.
+#[test]
+fn the_rest_of_the_pipeline_runs_dry_after_a_crash_and_a_release() -> anyhow::Result<()> {
+    let (_machines, mut system) = two_boards_with("faults", [&["crash=panic"], &[]])?;
+    let halt = system.wait_parked(LIMIT)?;
+    system.release(RIGHT1.0, halt, LIMIT)?;
+    // The twentieth was the one that it crashed at.
+    wait_until(&mut system, "the sink takes all that was sent", |nodes| first_watch(&nodes[RIGHT1.1]) == 19)?;
+    let proof = system.halt(RIGHT1.0, LIMIT)?;
+    let left: usize = proof.channels.iter().map(|channel| channel.in_flight.len()).sum();
+    assert!(left > 0, "the producer's messages stay in flight");
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! A board that is reset while the system runs or is halted: new epochs, new sessions, and certificates that balance.
+mod boards;
+
+use anyhow::Context as _;
+use boards::{LIMIT, firmware, first_watch, wait_until, wait_until_started};
+use qemu_probe::{Link, LinkEnd, Machine, MachineKind, QemuProbe, Serial};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use stillpoint::{Board, Firmware, HaltProof, Memory, MemoryError, Node, NodeAddress, ProbeMemory, System};
+use stillpoint_core::EventNumber;
+use stillpoint_core::control::StateCode;
+
+/// A probe that the test keeps a hand on.
+#[derive(Clone)]
+struct Probe(Arc<Mutex<ProbeMemory>>);
+
+impl Memory for Probe {
+    fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError> {
+        self.lock().read(address, into)
+    }
+
+    fn write(&mut self, address: u32, from: &[u32]) -> Result<(), MemoryError> {
+        self.lock().write(address, from)
+    }
+}
+
+impl Probe {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ProbeMemory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reset(&self) -> anyhow::Result<()> {
+        Ok(self.lock().0.core(0)?.reset()?)
+    }
+}
+
+fn start(elf: &Path, end: LinkEnd, board: &str) -> anyhow::Result<(Machine, Probe, Board)> {
+    let machine = Machine::builder(MachineKind::Mps2An521)
+        .elf(elf)
+        .serial(Serial::Null)
+        .serial(Serial::Link(end))
+        .shared_ram(true)
+        .semihosting(["firmware".to_owned(), board.to_owned()])
+        .gdb(true)
+        .start()?;
+    let (probe, group) = QemuProbe::attach(&machine)?;
+    let permissions = probe_rs::Permissions::default();
+    let session = probe.attach_with_registry(MachineKind::Mps2An521.name(), permissions, &qemu_probe::registry())?;
+    group.resume()?;
+    let probe = Probe(Arc::new(Mutex::new(ProbeMemory(session))));
+    let board = Board::attach(Box::new(probe.clone()), Firmware::read(elf)?, 2, LIMIT)?;
+    Ok((machine, probe, board))
+}
+
+const SINK: usize = 3;
+const LEFT0: NodeAddress = NodeAddress { board: 0, core: 0 };
+const RIGHT1: NodeAddress = NodeAddress { board: 1, core: 1 };
+
+struct Bench {
+    _machines: [Machine; 2],
+    probes: [Probe; 2],
+    system: System,
+}
+
+impl Bench {
+    /// Both boards, with every ring of the pipeline full.
+    fn new() -> anyhow::Result<Self> {
+        let elf = firmware("faults")?;
+        let (one, other) = Link::pair()?;
+        let (a, probe_a, board_a) = start(&elf, one, "board=A")?;
+        let (b, probe_b, board_b) = start(&elf, other, "board=B")?;
+        let mut system = System::new(vec![board_a, board_b]);
+        wait_until_started(&mut system)?;
+        let mut bench = Self { _machines: [a, b], probes: [probe_a, probe_b], system };
+        bench.wait_for_sink(|seen| seen >= 40)?;
+        Ok(bench)
+    }
+
+    fn wait_for_sink(&mut self, is_so: impl Fn(i32) -> bool) -> anyhow::Result<i32> {
+        let nodes = wait_until(&mut self.system, "progress of the sink", |nodes| is_so(first_watch(&nodes[SINK])))?;
+        Ok(first_watch(&nodes[SINK]))
+    }
+
+    /// Resets a board and waits until its nodes have started in the next epoch.
+    fn reset(&mut self, board: usize) -> anyhow::Result<()> {
+        let own = |nodes: &[Node]| [2 * board, 2 * board + 1].map(|node| epoch(&nodes[node]));
+        let before = own(&self.system.nodes()?);
+        self.probes[board].reset()?;
+        let until = Instant::now() + LIMIT;
+        loop {
+            let nodes = self.system.nodes()?;
+            let started = nodes.iter().all(|node| node.state != Some(StateCode::Starting));
+            if started && own(&nodes) == before.map(|epoch| epoch + 1) {
+                return Ok(());
+            }
+            let epochs = own(&nodes);
+            anyhow::ensure!(Instant::now() < until, "board {board}: epochs {before:?} became {epochs:?}");
+        }
+    }
+
+    fn halt(&mut self, at: NodeAddress) -> anyhow::Result<HaltProof> {
+        self.system.halt(at, LIMIT).with_context(|| format!("halt from {at:?}"))
+    }
+
+    fn release(&mut self, proof: &HaltProof) -> anyhow::Result<()> {
+        Ok(self.system.release(LEFT0, proof.halt, LIMIT)?)
+    }
+}
+
+fn epoch(node: &Node) -> u8 {
+    EventNumber(node.clock[usize::from(node.id.0)]).epoch()
+}
+
+/// Messages that resets took on the serial link from board A to board B.
+fn lost(proof: &HaltProof) -> u32 {
+    let far = proof.channels.iter().filter(|channel| channel.channel.from.0 == 0 && channel.channel.to.0 == 2);
+    far.map(|channel| channel.lost_by_reset).sum()
+}
+
+#[test]
+fn a_receiver_that_is_reset_takes_messages_with_it_which_are_counted_and_the_rest_balances() -> anyhow::Result<()> {
+    let mut bench = Bench::new()?;
+    let before = bench.halt(RIGHT1)?;
+    assert_eq!(lost(&before), 0);
+    bench.release(&before)?;
+    let seen = bench.wait_for_sink(|seen| seen > 40)?;
+    bench.reset(1)?;
+    bench.wait_for_sink(|now| now > seen)?;
+    let after = bench.halt(LEFT0)?;
+    assert!(after.halt.is_newer_than(before.halt));
+    assert!(lost(&after) > 0, "the rings were full when the peer was reset: {:?}", after.channels);
+    Ok(())
+}
+
+#[test]
+fn a_sender_that_is_reset_leaves_messages_behind_which_are_counted_and_the_rest_balances() -> anyhow::Result<()> {
+    let mut bench = Bench::new()?;
+    bench.reset(0)?;
+    // The producer counts from the beginning.
+    bench.wait_for_sink(|seen| seen < 20)?;
+    bench.wait_for_sink(|seen| seen > 20)?;
+    let after = bench.halt(RIGHT1)?;
+    assert!(lost(&after) > 0, "the rings were full when the peer was reset: {:?}", after.channels);
+    bench.release(&after)?;
+    let seen = bench.wait_for_sink(|seen| seen > 0)?;
+    bench.wait_for_sink(|now| now > seen)?;
+    Ok(())
+}
+
+#[test]
+fn a_board_that_is_reset_while_all_are_halted_joins_the_halt_again() -> anyhow::Result<()> {
+    let mut bench = Bench::new()?;
+    for board in [1, 0] {
+        let before = bench.halt(LEFT0)?;
+        bench.reset(board)?;
+        let halt = bench.system.wait_parked(LIMIT).with_context(|| format!("board {board} joins the halt"))?;
+        assert_eq!(halt, before.halt);
+        let again = bench.system.prove()?;
+        bench.release(&again)?;
+        let seen = bench.wait_for_sink(|seen| seen > 0)?;
+        bench.wait_for_sink(|now| now > seen)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn resets_in_turn_grow_epochs_and_every_halt_between_them_is_certified() -> anyhow::Result<()> {
+    let mut bench = Bench::new()?;
+    let mut last = None;
+    for round in 0..6 {
+        bench.reset(round % 2)?;
+        let seen = bench.wait_for_sink(|seen| seen > 0)?;
+        bench.wait_for_sink(|now| now != seen)?;
+        let proof =
+            bench.halt(if round % 3 == 0 { LEFT0 } else { RIGHT1 }).with_context(|| format!("round {round}"))?;
+        assert!(last.is_none_or(|last| proof.halt.is_newer_than(last)), "halts go on where they were");
+        last = Some(proof.halt);
+        bench.release(&proof)?;
+    }
+    let epochs: Vec<u8> = bench.system.nodes()?.iter().map(epoch).collect();
+    assert_eq!(epochs, [3, 3, 3, 3]);
+    Ok(())
+}

@@ -1,119 +1,54 @@
 //! `stillpoint break` as a user types it, on two emulated boards.
 //!
 //! `cargo xtask test qemu` builds the firmware, says where it is, and runs this.
-mod boards;
+mod cli;
 
-use anyhow::{Context as _, ensure};
-use boards::{LIMIT, firmware};
-use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::Instant;
+use cli::Bench;
+use std::io::{BufRead as _, BufReader, Read as _};
 
-/// A folder with a system file, whose boards are up and run the token ring; they end with it.
-struct Bench(tempfile::TempDir);
-
-impl Bench {
-    fn start() -> anyhow::Result<Self> {
-        let folder = tempfile::tempdir()?;
-        let elf = firmware("token_ring")?;
-        let board = |name: &str| {
-            format!(
-                "[[board]]\nname = \"{name}\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = {elf:?}\n\
-                 arguments = [\"board={name}\"]\n\n"
-            )
-        };
-        let link = "[[link]]\nbetween = [\"A.uart1\", \"B.uart1\"]\n";
-        std::fs::write(folder.path().join("stillpoint.toml"), [board("A"), board("B"), link.into()].concat())?;
-        let bench = Self(folder);
-        for arguments in [&["up"][..], &["flash"]] {
-            let done = bench.run(arguments)?;
-            ensure!(done.status.success(), "{arguments:?}: {}", text(&done.stderr));
-        }
-        Ok(bench)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stillpoint"));
-        command.args(arguments).current_dir(self.0.path()).env("STILLPOINT_STATE", self.state());
-        command
-    }
-
-    fn state(&self) -> std::path::PathBuf {
-        Path::new(self.0.path()).join("s")
-    }
-
-    fn run(&self, arguments: &[&str]) -> anyhow::Result<Output> {
-        self.command(arguments).output().with_context(|| format!("{arguments:?}"))
-    }
-
-    /// Standard output of a command that must do its work.
-    fn ok(&self, arguments: &[&str]) -> anyhow::Result<String> {
-        let done = self.run(arguments)?;
-        ensure!(done.status.success(), "{arguments:?}: {}", text(&done.stderr));
-        Ok(text(&done.stdout))
-    }
-
-    /// Exit code and standard error of a command that must not.
-    fn refused(&self, arguments: &[&str]) -> anyhow::Result<(Option<i32>, String)> {
-        let done = self.run(arguments)?;
-        ensure!(!done.status.success(), "{arguments:?}: {}", text(&done.stdout));
-        Ok((done.status.code(), text(&done.stderr)))
-    }
-
-    /// The text that `break list` shows for a breakpoint.
-    fn state_of(&self, number: usize) -> anyhow::Result<String> {
-        let list: serde_json::Value = serde_json::from_str(&self.ok(&["break", "list", "--json"])?)?;
-        let state = list["breakpoints"][number]["state"].as_str();
-        Ok(state.with_context(|| format!("{list:#}"))?.to_owned())
-    }
+/// What `break list` says of a breakpoint.
+fn state_of(bench: &Bench, number: usize) -> String {
+    let list = bench.run(["break", "list", "--json"]).expect(0).json();
+    list["breakpoints"][number]["state"].as_str().unwrap_or_else(|| panic!("{list:#}")).to_owned()
 }
 
-impl Drop for Bench {
-    fn drop(&mut self) {
-        let _ = self.run(&["down"]);
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn list(bench: &Bench) -> String {
+    bench.run(["break", "list"]).expect(0).out
 }
 
 #[test]
-fn a_breakpoint_is_set_fires_is_listed_and_removed() -> anyhow::Result<()> {
-    let bench = Bench::start()?;
+fn a_breakpoint_is_set_fires_is_listed_and_removed() {
+    let bench = Bench::running("token_ring");
     let chain = "left0:send(ring) -> right1.holding == 1";
 
-    let done = bench.run(&["break", chain])?;
-    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
-    let (said, printed) = (text(&done.stderr), text(&done.stdout));
-    assert!(said.contains("promised  exact: each stage really happened before the next"), "{said}");
-    assert!(said.contains("armed  breakpoint 0 on 4 nodes"), "{said}");
-    let lines: Vec<_> = printed.lines().collect();
+    let done = bench.run(["break", chain]).expect(0);
+    assert!(done.err.contains("promised  exact: each stage really happened before the next"), "{}", done.err);
+    assert!(done.err.contains("armed  breakpoint 0 on 4 nodes"), "{}", done.err);
+    let lines: Vec<_> = done.out.lines().collect();
     assert_eq!(lines[0], format!("breakpoint 0 fired: {chain}"));
-    assert!(
-        lines[1].starts_with("  stage 1  left0   event ") && lines[1].ends_with("left0:send(ring)     happened before")
-    );
-    assert!(
-        lines[2].starts_with("  stage 2  right1  event ") && lines[2].ends_with("right1.holding == 1  completed it")
-    );
-    assert!(lines[3].contains("begun by right1, is one consistent moment of 4 nodes"), "{printed}");
+    assert!(lines[1].starts_with("  stage 1  left0   event "), "{}", done.out);
+    assert!(lines[1].ends_with("left0:send(ring)     happened before"), "{}", done.out);
+    assert!(lines[2].starts_with("  stage 2  right1  event "), "{}", done.out);
+    assert!(lines[2].ends_with("right1.holding == 1  completed it"), "{}", done.out);
+    assert!(lines[3].contains("begun by right1, is one consistent moment of 4 nodes"), "{}", done.out);
 
-    assert_eq!(bench.ok(&["break", "list"])?, format!("0  fired    {chain}  (stage 2 of 2 satisfied)\n"));
-    let second = bench.ok(&["break", "left1:fault"])?;
+    let events = lines[1..3].join("\n");
+    assert_eq!(list(&bench), format!("0  fired    {chain}  (stage 2 of 2 satisfied)\n{events}\n"));
+    let second = bench.run(["break", "left1:fault"]).expect(0).out;
     assert!(second.contains("breakpoint 1 armed, and the system is halted") && second.contains("stillpoint resume"));
-    assert_eq!(bench.ok(&["break", "rm", "0"])?, "breakpoint 0  removed\n");
-    assert_eq!(bench.ok(&["break", "list"])?, "1  armed    left1:fault\n");
-    let (code, error) = bench.refused(&["break", "rm", "0"])?;
-    assert!(code == Some(2) && error.contains("there is no breakpoint 0"), "{error}");
-    bench.ok(&["break", "rm", "all"])?;
-    assert_eq!(bench.ok(&["break", "list"])?, "no breakpoint is armed\n");
-    Ok(())
+    assert_eq!(bench.run(["break", "rm", "0"]).expect(0).out, "breakpoint 0  removed\n");
+    assert_eq!(list(&bench), "1  armed    left1:fault\n");
+    assert!(bench.run(["break", "rm", "0"]).expect(2).err.contains("there is no breakpoint 0"));
+    assert!(bench.run(["break", "rm", "7"]).expect(2).err.contains("breakpoints are 0 to 3, or all"));
+    bench.run(["resume"]).expect(0);
+    bench.expect_progress();
+    assert_eq!(bench.run(["break", "rm", "all"]).expect(0).out, "breakpoint 1  removed\n");
+    assert_eq!(list(&bench), "no breakpoint is armed\n");
 }
 
 #[test]
-fn what_cannot_be_armed_is_refused_with_a_caret_and_leaves_nothing_armed() -> anyhow::Result<()> {
-    let bench = Bench::start()?;
+fn what_cannot_be_armed_is_refused_with_a_caret_and_leaves_nothing_armed() {
+    let bench = Bench::running("token_ring");
     for (expression, caret, advice) in [
         ("lfet0:send(ring)", "\n  ^^^^^\n", "did you mean `left0`? the nodes are left0, left1, right0, right1"),
         ("left0.hodling == 1", "\n        ^^^^^^^\n", "did you mean `holding`?"),
@@ -121,60 +56,56 @@ fn what_cannot_be_armed_is_refused_with_a_caret_and_leaves_nothing_armed() -> an
         ("left0:send(ring) ->", "\n                     ^\n", "expected a node's name"),
         ("left0.holding & right1.holding", "\n  ^^^^^^^^^^^^^^^", "stop when one comes after the other"),
     ] {
-        let (code, error) = bench.refused(&["break", expression])?;
-        assert_eq!(code, Some(2), "{error}");
+        let error = bench.run(["break", expression]).expect(2).err;
         assert!(error.contains(caret) && error.contains(advice), "{error}");
     }
-    assert_eq!(bench.ok(&["break", "list"])?, "no breakpoint is armed\n");
-    Ok(())
+    assert_eq!(list(&bench), "no breakpoint is armed\n");
 }
 
 /// Nothing of a breakpoint is in the process that set it.
 #[test]
-fn after_ctrl_c_or_no_wait_the_breakpoint_stays_armed_and_stops_the_system_by_itself() -> anyhow::Result<()> {
-    let bench = Bench::start()?;
-    let mut waiting = bench.command(&["break", "left1:fault"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn()?;
-    let mut said = BufReader::new(waiting.stderr.take().context("its standard error")?);
+fn after_ctrl_c_or_no_wait_the_breakpoint_stays_armed_and_stops_the_system_by_itself() {
+    let bench = Bench::running("token_ring");
+    let mut waiting = bench.command(["break", "left1:fault"]).spawn().expect("the program can be run");
+    let mut said = BufReader::new(waiting.stderr.take().expect("a pipe"));
     let mut line = String::new();
     while !line.contains("armed") {
         line.clear();
-        ensure!(said.read_line(&mut line)? > 0, "it ended before it was armed");
+        assert!(said.read_line(&mut line).expect("text") > 0, "it ended before it was armed");
     }
-    let killed = Command::new("kill").args(["-INT", &waiting.id().to_string()]).status()?;
-    ensure!(killed.success(), "cannot send SIGINT");
+    cli::signal("INT", waiting.id());
     let mut rest = String::new();
-    std::io::Read::read_to_string(&mut said, &mut rest)?;
-    assert_eq!(waiting.wait()?.code(), Some(130), "{rest}");
+    said.read_to_string(&mut rest).expect("text");
+    assert_eq!(waiting.wait().expect("it ends").code(), Some(130), "{rest}");
     assert!(rest.contains("stays armed"), "{rest}");
-    assert_eq!(bench.state_of(0)?, "armed");
+    assert_eq!(state_of(&bench, 0), "armed");
 
     let text = "left0.holding == 1 ^10";
-    assert!(bench.ok(&["break", text, "--no-wait"])?.contains(&format!("breakpoint 1 armed: {text}")));
-    let until = Instant::now() + LIMIT;
-    while bench.state_of(1)? != "fired" {
-        ensure!(Instant::now() < until, "it does not fire within {LIMIT:?}");
-    }
-    assert_eq!(bench.state_of(0)?, "armed", "the other stays as it was");
-    Ok(())
+    let armed = bench.run(["break", text, "--no-wait"]).expect(0).out;
+    assert!(armed.contains(&format!("breakpoint 1 armed: {text}")), "{armed}");
+    let fires = (0..200).any(|_| state_of(&bench, 1) == "fired");
+    assert!(fires, "it does not fire: {}", list(&bench));
+    assert_eq!(state_of(&bench, 0), "armed", "the other stays as it was");
+    let late = bench.run(["break", "left0:fault", "--timeout", "1"]).expect(0).out;
+    assert!(late.contains("the system is halted"), "nobody waits for what cannot happen: {late}");
+    bench.run(["resume"]).expect(0);
+    let late = bench.run(["break", "right0:fault", "--timeout", "1"]).expect(1).out;
+    assert!(late.contains("not fired in time; it stays armed"), "{late}");
 }
 
 /// The file that remembers the texts is believed only as far as the boards confirm it.
 #[test]
-fn what_the_boards_have_counts_not_what_is_remembered() -> anyhow::Result<()> {
-    let bench = Bench::start()?;
-    bench.ok(&["break", "left1:fault", "--no-wait"])?;
-    let remembered = std::fs::read_dir(bench.state())?
-        .filter_map(|entry| Some(entry.ok()?.path().join("breakpoints.json")))
-        .find(|path| path.exists())
-        .context("the remembered texts")?;
-    let text = std::fs::read_to_string(&remembered)?;
-    std::fs::write(&remembered, text.replace("\"generation\": 1", "\"generation\": 9"))?;
-    assert_eq!(bench.state_of(0)?, "unknown", "another generation is another breakpoint");
-    std::fs::write(&remembered, "not json")?;
-    let (code, error) = bench.refused(&["break", "list"])?;
-    assert!(code == Some(2) && error.contains("delete it"), "{error}");
-    std::fs::remove_file(&remembered)?;
-    assert!(bench.ok(&["break", "list"])?.contains("unknown  armed by somebody else"));
-    bench.ok(&["break", "rm", "0"])?;
-    Ok(())
+fn what_the_boards_have_counts_not_what_is_remembered() {
+    let bench = Bench::running("token_ring");
+    bench.run(["break", "left1:fault", "--no-wait"]).expect(0);
+    let remembered = bench.lock_file("A").with_file_name("breakpoints.json");
+    let text = std::fs::read_to_string(&remembered).expect("the remembered texts");
+    std::fs::write(&remembered, text.replace("\"generation\": 1", "\"generation\": 9")).unwrap();
+    assert_eq!(state_of(&bench, 0), "unknown", "another generation is another breakpoint");
+    std::fs::write(&remembered, "not json").unwrap();
+    assert!(bench.run(["break", "list"]).expect(2).err.contains("delete it"));
+    std::fs::remove_file(&remembered).unwrap();
+    assert!(list(&bench).contains("unknown  armed by somebody else"), "{}", list(&bench));
+    bench.run(["break", "rm", "0"]).expect(0);
+    assert_eq!(list(&bench), "no breakpoint is armed\n");
 }

@@ -1,16 +1,18 @@
 //! What made a breakpoint fire: which events satisfied which stage, and in what order.
 use super::Armed;
-use crate::{HaltProof, Node};
+use crate::{HaltProof, NoCertificate, Node};
 use stillpoint_core::predicate::SlotPhase;
-use stillpoint_core::{EventNumber, NodeId, StampKind};
+use stillpoint_core::{EventNumber, HaltId, NodeId, StampKind};
 
 /// A breakpoint that fired, and the halt that it caused.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Fired {
     /// The events that satisfied stages, in the order of stages.
     pub satisfied: Vec<Satisfied>,
-    /// The proof of the halt.
-    pub proof: HaltProof,
+    /// Which halt.
+    pub halt: HaltId,
+    /// Its certificate, or what is wrong with it.
+    pub proof: Result<HaltProof, NoCertificate>,
 }
 
 /// An event that satisfied a stage.
@@ -39,8 +41,9 @@ pub enum Order {
     Unknown,
 }
 
-/// The events that satisfied stages of a breakpoint, as the nodes say; those of the last stage come last.
-pub(super) fn satisfied(armed: &Armed, nodes: &[Node]) -> Vec<Satisfied> {
+/// The events that satisfied stages of a breakpoint so far, as the nodes say; those of the last stage come last.
+#[must_use]
+pub fn satisfied(armed: &Armed, nodes: &[Node]) -> Vec<Satisfied> {
     let slots: Vec<_> = nodes.iter().filter_map(|node| Some((node, armed.slot_of(node)?))).collect();
     let last: Vec<&Node> =
         slots.iter().filter(|(_, (state, _))| state.phase == SlotPhase::Fired).map(|(node, _)| *node).collect();

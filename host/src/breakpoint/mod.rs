@@ -10,7 +10,7 @@ mod wait;
 
 pub use arm::{Agreement, Armed, agreement, arm, free_slot, remove};
 pub use directory::directory;
-pub use fired::{Fired, Order, Satisfied};
+pub use fired::{Fired, Order, Satisfied, satisfied};
 pub use wait::{Blind, Waited, look, wait};
 
 use crate::{Node, System, SystemError};

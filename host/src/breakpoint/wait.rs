@@ -1,12 +1,12 @@
 //! Waiting until a breakpoint stops the system.
-use super::fired::{Fired, satisfied};
+use super::fired::{Fired, Order, Satisfied, satisfied};
 use super::{Agreement, Armed, BreakError, agreement, arm};
 use crate::expr::Resolved;
-use crate::{HaltProof, Node, System};
+use crate::{HaltProof, NoCertificate, Node, NodeAddress, System};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use stillpoint_core::control::StateCode;
-use stillpoint_core::{Command, EventNumber, NodeId};
+use stillpoint_core::{Command, EventNumber, HaltId, NodeId};
 
 /// How waiting ended.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub enum Waited {
     /// The breakpoint fired, and every node is parked.
     Fired(Fired),
     /// The system halted for another reason: another breakpoint, a crash, somebody's command.
-    HaltedOtherwise(HaltProof),
+    HaltedOtherwise(HaltId, Result<HaltProof, NoCertificate>),
     /// The caller was interrupted; the breakpoint stays armed.
     Interrupted,
     /// The time is over; the breakpoint stays armed.
@@ -43,7 +43,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// reset, the system is halted then.
 ///
 /// # Errors
-/// A board could not be reached, or the halt is not one consistent moment.
+/// A board could not be reached.
 pub fn wait(
     system: &mut System,
     armed: &Armed,
@@ -53,6 +53,8 @@ pub fn wait(
     mut blind: impl FnMut(Blind),
 ) -> Result<Waited, BreakError> {
     let until = limit.map(|limit| Instant::now() + limit);
+    let awaits_reset_of =
+        |id| resolved.is_some_and(|resolved| resolved.terms().any(|(_, term)| term.node == id && term.is_reset()));
     loop {
         let nodes = system.nodes()?;
         if let Some(waited) = halted(system, armed, &nodes)? {
@@ -61,8 +63,10 @@ pub fn wait(
         match agreement(armed, &nodes) {
             Agreement::Partly(missing) => {
                 for node in missing {
-                    if let Some(blind_interval) = rearm(system, armed, &nodes, node, resolved)? {
-                        blind(blind_interval);
+                    let Some((at, interval)) = rearm(system, armed, &nodes, node)? else { continue };
+                    blind(interval);
+                    if awaits_reset_of(node) {
+                        return halt_after_reset(system, at, interval);
                     }
                 }
             }
@@ -82,7 +86,7 @@ pub fn wait(
 /// What became of a breakpoint while nobody was looking; `None` if the system runs.
 ///
 /// # Errors
-/// A board could not be reached, or the halt is not one consistent moment.
+/// A board could not be reached.
 pub fn look(system: &mut System, armed: &Armed) -> Result<Option<Waited>, BreakError> {
     let nodes = system.nodes()?;
     halted(system, armed, &nodes)
@@ -93,14 +97,14 @@ fn halted(system: &mut System, armed: &Armed, nodes: &[Node]) -> Result<Option<W
     if !nodes.iter().any(stops) {
         return Ok(None);
     }
-    system.wait_parked(PARK_LIMIT)?;
-    let proof = system.prove()?;
+    let halt = system.wait_parked(PARK_LIMIT)?;
+    let proof = system.proof()?;
     let nodes = system.nodes()?;
     let fired = agreement(armed, &nodes) == Agreement::Fired;
     Ok(Some(if fired {
-        Waited::Fired(Fired { satisfied: satisfied(armed, &nodes), proof })
+        Waited::Fired(Fired { satisfied: satisfied(armed, &nodes), halt, proof })
     } else {
-        Waited::HaltedOtherwise(proof)
+        Waited::HaltedOtherwise(halt, proof)
     }))
 }
 
@@ -110,15 +114,19 @@ fn rearm(
     armed: &Armed,
     nodes: &[Node],
     id: NodeId,
-    resolved: Option<&Resolved>,
-) -> Result<Option<Blind>, BreakError> {
+) -> Result<Option<(NodeAddress, Blind)>, BreakError> {
     let place = nodes.iter().position(|node| node.id == id).map(|place| (system.addresses()[place], &nodes[place]));
     let Some((at, node)) = place.filter(|(_, node)| node.state == Some(StateCode::Running)) else { return Ok(None) };
     arm::rearm(system, at, armed, id)?;
-    let awaited = |resolved: &Resolved| resolved.terms().any(|(_, term)| term.node == id && term.is_reset());
-    if resolved.is_some_and(awaited) {
-        system.command(at, &Command::Halt)?;
-    }
     let until = node.clock.get(usize::from(id.0)).copied().map_or(EventNumber(0), EventNumber);
-    Ok(Some(Blind { node: id, until }))
+    Ok(Some((at, Blind { node: id, until })))
+}
+
+/// The reset was what the expression asked for: the host halts the system in place of the node, which could not.
+fn halt_after_reset(system: &mut System, at: NodeAddress, reset: Blind) -> Result<Waited, BreakError> {
+    system.command(at, &Command::Halt)?;
+    let halt = system.wait_parked(PARK_LIMIT)?;
+    let proof = system.proof()?;
+    let event = Satisfied { stage: 1, node: reset.node, number: reset.until, order: Order::Last };
+    Ok(Waited::Fired(Fired { satisfied: vec![event], halt, proof }))
 }

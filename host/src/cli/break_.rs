@@ -128,10 +128,10 @@ fn set(args: &Args, text: &str, context: &mut Context) -> Result<Exit, CliError>
     let exit = match waited.map_err(failed)? {
         Waited::Fired(fired) => {
             stopped.fired(&fired, &resolved, &directory);
-            Exit::Ok
+            if fired.proof.is_ok() { Exit::Ok } else { Exit::Bad }
         }
-        Waited::HaltedOtherwise(proof) => {
-            stopped.halted_otherwise(&proof, &directory);
+        Waited::HaltedOtherwise(halt, proof) => {
+            stopped.halted_otherwise(halt, &proof, &directory);
             Exit::Bad
         }
         Waited::TimedOut => {

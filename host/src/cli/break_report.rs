@@ -2,12 +2,14 @@
 use super::{Report, paint};
 use serde::Serialize;
 use std::fmt;
-use stillpoint::breakpoint::{Agreement, Armed, Fired, Order, Satisfied};
+use stillpoint::breakpoint::{Agreement, Armed, Fired, Order, Satisfied, satisfied};
 use stillpoint::expr::{Class, Directory, Promise, Resolved};
-use stillpoint::{HaltProof, Node};
-use stillpoint_core::NodeId;
+use stillpoint::{HaltProof, NoCertificate, Node};
+use stillpoint_core::HaltId;
 use stillpoint_core::control::SlotState;
 use stillpoint_core::predicate::SlotId;
+
+type Proof = Result<HaltProof, NoCertificate>;
 
 /// A breakpoint that was set, and what came of it.
 #[derive(Serialize)]
@@ -29,7 +31,9 @@ struct Halt {
     id: u16,
     consistent: bool,
     nodes: usize,
-    first: String,
+    first: Option<String>,
+    /// Why there is no certificate.
+    violation: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -59,21 +63,43 @@ impl Stopped {
 
     pub fn fired(&mut self, fired: &Fired, resolved: &Resolved, directory: &Directory) {
         self.outcome = "fired";
-        self.halt = Some(Halt::of(&fired.proof, directory));
-        self.satisfied = fired.satisfied.iter().map(|event| Event::of(event, resolved, directory)).collect();
+        self.halt = Some(Halt::of(fired.halt, &fired.proof, directory));
+        self.satisfied = events(&fired.satisfied, resolved, directory);
     }
 
-    pub fn halted_otherwise(&mut self, proof: &HaltProof, directory: &Directory) {
+    pub fn halted_otherwise(&mut self, halt: HaltId, proof: &Proof, directory: &Directory) {
         self.outcome = "the system halted for another reason; it stays armed";
-        self.halt = Some(Halt::of(proof, directory));
+        self.halt = Some(Halt::of(halt, proof, directory));
     }
 }
 
 impl Halt {
-    fn of(proof: &HaltProof, directory: &Directory) -> Self {
-        let first = proof.orders.first().and_then(|order| order.first()).copied().unwrap_or(NodeId(0));
-        Self { id: proof.halt.0, consistent: true, nodes: proof.frontier.len(), first: directory.name_of(first) }
+    fn of(halt: HaltId, proof: &Proof, directory: &Directory) -> Self {
+        let orders = proof.as_ref().map_or(&[][..], |proof| &proof.orders);
+        let first = orders.first().and_then(|order| order.first());
+        Self {
+            id: halt.0,
+            consistent: proof.is_ok(),
+            nodes: directory.nodes.len(),
+            first: first.map(|node| directory.name_of(*node)),
+            violation: proof.as_ref().err().map(ToString::to_string),
+        }
     }
+}
+
+fn events(satisfied: &[Satisfied], resolved: &Resolved, directory: &Directory) -> Vec<Event> {
+    satisfied.iter().map(|event| Event::of(event, resolved, directory)).collect()
+}
+
+/// One line for each event, in columns.
+fn write_events(events: &[Event], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let widths = |of: fn(&Event) -> usize| events.iter().map(of).max().unwrap_or(0);
+    let (name, what) = (widths(|event| event.node.chars().count()), widths(|event| event.what.chars().count()));
+    for Event { stage, node, epoch, event, what: text, order } in events {
+        let epoch = if *epoch == 0 { String::new() } else { format!(" of epoch {epoch}") };
+        writeln!(f, "  stage {stage}  {node:name$}  event {event}{epoch}  {text:what$}  {order}")?;
+    }
+    Ok(())
 }
 
 impl Event {
@@ -101,17 +127,18 @@ impl Report for Stopped {
         let (number, text, outcome) = (self.breakpoint, &self.expression, self.outcome);
         let style = if outcome == "fired" { paint::GOOD } else { paint::WARN };
         writeln!(f, "{}breakpoint {number}{:#} {style}{outcome}{style:#}: {text}", paint::NAME, paint::NAME)?;
-        let widths = |of: fn(&Event) -> usize| self.satisfied.iter().map(of).max().unwrap_or(0);
-        let (name, what) = (widths(|event| event.node.chars().count()), widths(|event| event.what.chars().count()));
-        for Event { stage, node, epoch, event, what: text, order } in &self.satisfied {
-            let epoch = if *epoch == 0 { String::new() } else { format!(" of epoch {epoch}") };
-            writeln!(f, "  stage {stage}  {node:name$}  event {event}{epoch}  {text:what$}  {order}")?;
-        }
+        write_events(&self.satisfied, f)?;
         match &self.halt {
-            Some(Halt { id, nodes, first, .. }) => writeln!(
-                f,
-                "halt {id}, begun by {first}, is one consistent moment of {nodes} nodes; resume with `stillpoint resume`"
-            ),
+            Some(Halt { id, violation: Some(why), .. }) => {
+                writeln!(f, "{}halt {id} has no certificate{:#}: {why}", paint::BAD, paint::BAD)
+            }
+            Some(Halt { id, nodes, first, .. }) => {
+                let begun = first.as_ref().map_or(String::new(), |name| format!(", begun by {name},"));
+                writeln!(
+                    f,
+                    "halt {id}{begun} is one consistent moment of {nodes} nodes; resume with `stillpoint resume`"
+                )
+            }
             None if outcome.ends_with("halted") => {
                 writeln!(f, "let it run with `stillpoint resume`; it stops again when the breakpoint fires")
             }
@@ -144,6 +171,8 @@ pub struct Listed {
     stage: u8,
     /// Nodes that do not have it any more.
     missing: Vec<String>,
+    /// The events that satisfied stages so far.
+    satisfied: Vec<Event>,
 }
 
 impl Listed {
@@ -171,6 +200,7 @@ impl Listed {
             stages: Some(armed.stages),
             stage: states.map(|state| state.stage).max().unwrap_or(0),
             missing: missing.iter().map(|node| directory.name_of(*node)).collect(),
+            satisfied: resolved.map_or(Vec::new(), |resolved| events(&satisfied(armed, nodes), resolved, directory)),
         }
     }
 
@@ -185,6 +215,7 @@ impl Listed {
             stages: None,
             stage: state.stage,
             missing: Vec::new(),
+            satisfied: Vec::new(),
         }
     }
 }
@@ -217,6 +248,9 @@ impl Report for Listing {
                 write!(f, "  (by markers)")?;
             }
             writeln!(f)?;
+            if listed.state == "fired" {
+                write_events(&listed.satisfied, f)?;
+            }
             if !listed.missing.is_empty() {
                 let missing = listed.missing.join(", ");
                 writeln!(f, "   {missing} lost it in a reset: remove it and arm it again")?;

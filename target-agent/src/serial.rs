@@ -120,9 +120,9 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Serial<P, R
         loop {
             let work = poll_fn(|context| if pump(context.waker()) { Poll::Ready(()) } else { Poll::Pending });
             // The link wants to be pumped then even if nothing happens.
-            let deadline = self.line.try_with(|inner| inner.link.next_deadline(link_time::<P>())).flatten();
-            let counts = u64::from(deadline.unwrap_or(1 << 20)) << TICK_SHIFT;
-            select(work, crate::time::sleep(counts)).await;
+            let now = link_time::<P>();
+            let deadline = self.line.try_with(|inner| inner.link.next_deadline(now)).flatten();
+            select(work, crate::time::sleep(u64::from(ticks_until(deadline, now)) << TICK_SHIFT)).await;
         }
     }
 }
@@ -227,10 +227,31 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
     }
 }
 
+/// How long to sleep until a deadline, which is a time; without one the link is looked at now and then all the same.
+fn ticks_until(deadline: Option<u32>, now: u32) -> u32 {
+    deadline.map_or(1 << 20, |deadline| deadline.wrapping_sub(now))
+}
+
 /// What a transfer could do at once; an error of the line counts as nothing, and the link repeats what is lost.
 fn poll_once<E>(transfer: core::pin::Pin<&mut impl Future<Output = Result<usize, E>>>, waker: &Waker) -> usize {
     match transfer.poll(&mut Context::from_waker(waker)) {
         Poll::Ready(Ok(count)) => count,
         Poll::Ready(Err(_)) | Poll::Pending => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pump_sleeps_as_long_as_the_link_is_patient_however_long_the_board_has_run() {
+        let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
+        for now in [0, 5_000_000, u32::MAX - 10] {
+            let mut frame = [0; wire_bytes(MAX_FRAME)];
+            link.on_tick(now);
+            while link.poll_transmit(now, &mut frame).is_ok_and(|length| length.is_some()) {}
+            assert_eq!(ticks_until(link.next_deadline(now), now), Config::BAUD_115200.hello_interval);
+        }
     }
 }

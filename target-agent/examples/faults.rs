@@ -186,9 +186,12 @@ fn main() -> ! {
     let board = Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config");
     let (is_left, is_busy) = (board == BoardId(0), has("lock=", b"busy"));
     let (me, neighbour) = (NodeId(board.0 * 2), NodeId(board.0 * 2 + 1));
+    let (name0, name1) = match board {
+        BoardId(0) => (name!(node "left0"), name!(node "left1")),
+        _ => (name!(node "right0"), name!(node "right1")),
+    };
     Chip::start_core1(move || {
-        let name = if is_left { name!(node "left1") } else { name!(node "right1") };
-        let agent = AGENTS.begin(name, neighbour, StampKind::Vector).unwrap();
+        let agent = AGENTS.begin(name1, neighbour, StampKind::Vector).unwrap();
         let executor = EXECUTORS[1].init(Executor::new());
         if is_left {
             let outbox = agent.outbox(name!("made"), &INSIDE.0, me, CoreId::ZERO).unwrap();
@@ -207,8 +210,7 @@ fn main() -> ! {
         }
     })
     .expect("core 1 is started once");
-    let name = if is_left { name!(node "left0") } else { name!(node "right0") };
-    let agent = AGENTS.begin(name, me, StampKind::Vector).unwrap();
+    let agent = AGENTS.begin(name0, me, StampKind::Vector).unwrap();
     let (receiver, sender) = uart::open(1, 115_200).expect("UART1 is free");
     let line = Line { receiver: receiver.claim(), sender: sender.claim() };
     let peer = NodeId((me.0 + 2) % 4);

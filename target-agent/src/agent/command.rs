@@ -27,7 +27,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     /// A program may ask only for watches and ports that the firmware has opened: others would never come true, and
     /// nobody would know why. The node itself does not know how many watches were opened.
     fn check_program(&self, bytes: &[u8]) -> Result<(), Refusal> {
-        let program = Program::verify(bytes).map_err(|error| stillpoint_core::StepError::Program(error))?;
+        let program = Program::verify(bytes).map_err(stillpoint_core::StepError::Program)?;
         let missing = u32::from(program.watches_read()) & !((1 << self.watches) - 1);
         if missing != 0 {
             return Err(Refusal { code: RefusalCode::NoSuchWatch, value: missing.trailing_zeros() });

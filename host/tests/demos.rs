@@ -6,7 +6,7 @@ mod boards;
 mod text;
 
 use anyhow::{Context as _, ensure};
-use boards::{LIMIT, firmware, start, two_boards, wait_until_started};
+use boards::{LIMIT, attach, firmware, start, two_boards, wait_until_started};
 use qemu_probe::{Link, LinkEnd, Machine, MachineKind, Serial};
 use std::path::Path;
 use std::time::Instant;
@@ -110,4 +110,42 @@ fn the_seeded_bug_of_the_token_ring_makes_a_second_token() -> anyhow::Result<()>
     }
     assert_eq!(most, 2, "the bug makes one token more, not two");
     Ok(())
+}
+
+/// What the program of `docs/INSTRUMENT.md` says, instrumented or not.
+const GUIDE: &str = include_str!("../../target-agent/examples/guide/guide.out");
+
+fn one_board(elf: &Path, gdb: bool) -> anyhow::Result<Machine> {
+    Ok(Machine::builder(MachineKind::Mps2An521).elf(elf).shared_ram(true).semihosting(["firmware"]).gdb(gdb).start()?)
+}
+
+#[test]
+fn the_guides_program_says_the_same_before_and_after_and_can_be_halted_then() -> anyhow::Result<()> {
+    let names = ["meter", "averager"];
+    let before = firmware("guide_before")?;
+    let machine = one_board(&before, false)?;
+    assert_eq!(TextLog::of(&before)?.transcript(&[machine], &names, GUIDE)?, GUIDE, "before");
+    let after = firmware("guide_after")?;
+    let machine = one_board(&after, true)?;
+    let mut system = System::new(vec![attach(&machine, &after)?]);
+    wait_until_started(&mut system)?;
+    let first = NodeAddress { board: 0, core: 0 };
+    for _ in 0..3 {
+        let proof = system.halt(NodeAddress { board: 0, core: 1 }, LIMIT)?;
+        assert_eq!(proof.channels.len(), 2);
+        system.release(first, proof.halt, LIMIT)?;
+    }
+    assert_eq!(TextLog::of(&after)?.transcript(&[machine], &names, GUIDE)?, GUIDE, "after");
+    Ok(())
+}
+
+#[test]
+fn every_piece_of_rust_in_the_guide_is_in_the_program_it_leads_to() {
+    let guide = include_str!("../../docs/INSTRUMENT.md");
+    let program = include_str!("../../target-agent/examples/guide/after.rs");
+    let pieces: Vec<&str> = guide.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(pieces.len() > 8, "the guide has its pieces in blocks of rust");
+    for piece in pieces {
+        assert!(program.contains(piece), "not in examples/guide/after.rs:\n{piece}");
+    }
 }

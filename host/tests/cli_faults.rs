@@ -98,6 +98,12 @@ fn firmware_that_cannot_be_debugged_is_refused_before_the_board_is_touched() {
     for verb in ["flash", "halt", "run"] {
         bench.run([verb]).expect(2).expect_err("is not instrumented: it has no symbol STILLPOINT_SHARED");
     }
+    let mut elf = std::fs::read(cli::firmware("token_ring")).unwrap();
+    let symbol = b"STILLPOINT_WIRE_VERSION_";
+    let at = elf.windows(symbol.len()).position(|bytes| bytes == symbol).expect("firmware says its version");
+    elf[at + symbol.len()] = b'0';
+    std::fs::write(bench.path("firmware.elf"), elf).unwrap();
+    bench.run(["flash"]).expect(2).expect_err("speaks another version than this tool");
     std::fs::remove_file(bench.path("firmware.elf")).unwrap();
     let missing = bench.run(["flash"]).expect(2);
     missing.expect_err("stillpoint.toml:5:12: cannot read");

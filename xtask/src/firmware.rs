@@ -152,7 +152,7 @@ fn keep_apart(elf: &Path) -> Result<PathBuf, BuildError> {
 }
 
 /// The programs named in cargo's JSON messages.
-fn executables(messages: &str) -> Vec<(String, PathBuf)> {
+pub fn executables(messages: &str) -> Vec<(String, PathBuf)> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let built = messages.filter(|message| message["reason"] == "compiler-artifact");
     let named = built.filter_map(|message| {

@@ -14,6 +14,7 @@ mod nudge;
 mod packages;
 mod panics;
 mod qemu;
+mod relay;
 mod say;
 mod tier;
 mod toolchain;

@@ -4,7 +4,7 @@ mod support;
 use support::{Dir, LOOP_FOR_EVER, UNDEFINED, assert_refused, spoiled_relay, xtask};
 
 fn demo(image: &std::path::Path) -> std::process::Output {
-    xtask(&["demo", "--limit", "20", "--firmware"]).arg(image).output().unwrap()
+    xtask(&["relay", "--limit", "20", "--firmware"]).arg(image).output().unwrap()
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn firmware_that_never_boots_is_cut_off_and_named() {
 fn messages_that_stop_going_round_are_reported_with_the_node_that_holds_them_up() {
     let dir = Dir::new("stalls");
     let image = spoiled_relay(&dir, &["_defmt_acquire", "_defmt_write", "__pender"], LOOP_FOR_EVER);
-    let output = xtask(&["demo", "--limit", "3", "--firmware"]).arg(image).output().unwrap();
+    let output = xtask(&["relay", "--limit", "3", "--firmware"]).arg(image).output().unwrap();
     assert_refused(&output, &["did not finish within 3 s: A.1 waits for the next message of A.0", "A.0 0, A.1 0"]);
 }
 
@@ -39,7 +39,7 @@ fn a_core_that_faults_is_reported_with_the_place() {
 
 #[test]
 fn a_failed_demo_says_so_in_json_too() {
-    let output = xtask(&["demo", "--json", "--firmware", "/no/such/image"]).output().unwrap();
+    let output = xtask(&["relay", "--json", "--firmware", "/no/such/image"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["passed"], false);

@@ -8,7 +8,7 @@ use support::{Dir, LOOP_FOR_EVER, is_alive, qemus_of, signal, spoiled_relay, wai
 /// Starts a demo that would run for long, and returns it with its two QEMU processes.
 fn endless_demo(dir: &Dir) -> (Child, Vec<u32>) {
     let image = spoiled_relay(dir, &["Reset"], LOOP_FOR_EVER);
-    let demo = xtask(&["demo", "--firmware"]).arg(image).stderr(Stdio::null()).spawn().unwrap();
+    let demo = xtask(&["relay", "--firmware"]).arg(image).stderr(Stdio::null()).spawn().unwrap();
     wait_until(10, "two machines", || qemus_of(demo.id()).len() == 2);
     let qemus = qemus_of(demo.id());
     (demo, qemus)

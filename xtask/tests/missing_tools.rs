@@ -3,7 +3,7 @@ mod support;
 
 use support::{Dir, assert_refused, said};
 
-const DEMO: &[&str] = &["demo", "--firmware", "/no/such/image"];
+const DEMO: &[&str] = &["relay", "--firmware", "/no/such/image"];
 const ANY_USER: (&str, &str) = ("id", "echo 1000");
 const ROOT: (&str, &str) = ("id", "echo 0");
 const QEMU: &str = r#"echo "QEMU emulator version 7.2.22 (Debian 1:7.2)""#;

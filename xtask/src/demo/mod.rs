@@ -1,16 +1,11 @@
-//! The demo: two boards of two cores, messages that go round all four, and a host that watches and counts.
+//! The main job, as a user does it: the program `stillpoint` on two emulated boards that run `token_ring` with its bug.
 
-mod board;
-mod image;
-mod log;
-mod node;
-mod progress;
-mod report;
-mod ring;
-mod run;
-mod status;
+mod program;
+mod script;
+mod system;
+mod transcript;
 
-pub use image::Image;
-pub use progress::Progress;
-pub use report::Report;
-pub use run::{DemoError, Limits, run};
+pub use program::Program;
+pub use script::play;
+pub use system::SystemFolder;
+pub use transcript::same_story;

@@ -8,6 +8,7 @@ mod lint;
 mod loom;
 mod probe;
 mod qemu;
+mod relay;
 mod target;
 mod xtask;
 
@@ -35,6 +36,7 @@ pub const TIERS: &[Tier] = &[
     qemu::TIER,
     explore::TIER,
     loom::TIER,
+    relay::TIER,
     demo::TIER,
     xtask::TIER,
     lint::TIER,

@@ -3,20 +3,24 @@
 mod bench;
 mod demo;
 mod lint;
+mod relay;
 mod setup;
 mod size;
 mod test;
 
-pub use demo::transcript_path;
+pub use demo::transcript_path as demo_transcript;
 pub use lint::lint_everything;
+pub use relay::transcript_path as relay_transcript;
 
 /// What to do.
 #[derive(clap::Subcommand)]
 pub enum Verb {
     /// Install what demo and tests need, and say what was there already.
     Setup(setup::Args),
-    /// Run two boards with two cores each and check that every message arrives everywhere.
+    /// Start two boards, break where something happens, halt four nodes at one consistent moment, go on.
     Demo(demo::Args),
+    /// Run two boards with two cores each and check that every message arrives everywhere.
+    Relay(relay::Args),
     /// Run the tests: all tiers, or the ones named.
     Test(test::Args),
     /// Check format, lints and documentation, warnings denied.
@@ -33,6 +37,7 @@ impl Verb {
         match self {
             Self::Setup(args) => setup::run(&args),
             Self::Demo(args) => demo::run(&args),
+            Self::Relay(args) => relay::run(&args),
             Self::Test(args) => test::run(&args),
             Self::Lint(args) => lint::run(&args),
             Self::Size(args) => size::run(&args),

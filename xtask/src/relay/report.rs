@@ -107,7 +107,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::node::NODES;
+    use crate::relay::node::NODES;
 
     fn perfect() -> Report {
         let log = Tally { lines: 501, messages: 500, finished: true, ..Tally::default() };

@@ -66,7 +66,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::node::NODES;
+    use crate::relay::node::NODES;
 
     fn tally(lines: &[&str]) -> Tally {
         let mut tally = Tally::default();

@@ -153,7 +153,14 @@ fn set(args: &Args, text: &str, context: &mut Context) -> Result<Exit, CliError>
 }
 
 fn list(context: &mut Context) -> Result<Exit, CliError> {
-    let (out, file) = (context.out(), context.file()?);
+    let listing = listing(context)?;
+    context.out().print(&listing);
+    Ok(Exit::Ok)
+}
+
+/// Every breakpoint as the boards say it is, with the events that satisfied its stages so far.
+pub fn listing(context: &mut Context) -> Result<Listing, CliError> {
+    let file = context.file()?;
     let mut store = Store::open(&file)?;
     let system = context.system()?;
     let nodes = breakpoint::survey(system)?;
@@ -176,8 +183,7 @@ fn list(context: &mut Context) -> Result<Exit, CliError> {
     }
     // What no board has any more needs no text.
     store.forget(|armed: &Armed| breakpoint::agreement(armed, &nodes) == Agreement::Gone)?;
-    out.print(&Listing { breakpoints });
-    Ok(Exit::Ok)
+    Ok(Listing { breakpoints })
 }
 
 fn remove(context: &mut Context, which: Which) -> Result<Exit, CliError> {

@@ -6,21 +6,27 @@ use super::{Mps2An521, lock, semihosting};
 use crate::fault::Fault;
 use crate::platform::{MAX_CORES, Platform};
 use core::cell::UnsafeCell;
+#[cfg(feature = "enabled")]
 use core::fmt::Write as _;
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "enabled")]
 use heapless::String;
 use stillpoint_core::control::FaultBlock;
 
-const STACK: usize = 4096;
+/// An agent that takes a crash over does so on this stack.
+const STACK: usize = if cfg!(feature = "enabled") { 4096 } else { 2048 };
 /// Bytes of a panic's message that are kept.
+#[cfg(feature = "enabled")]
 const MESSAGE: usize = 200;
+#[cfg(feature = "enabled")]
 type Message = String<MESSAGE>;
 
 /// What each core's fault handler needs: a stack, for the one the core had may be what broke, and room for a message.
 #[repr(C, align(8))]
 struct Reserve {
+    #[cfg(feature = "enabled")]
     message: Message,
     stack: [u8; STACK],
 }
@@ -58,6 +64,7 @@ fn die(fault: &Fault<'_>, line: core::fmt::Arguments<'_>) -> ! {
 }
 
 /// Writes a message where it stays.
+#[cfg(feature = "enabled")]
 fn keep(message: core::fmt::Arguments<'_>) -> &'static str {
     let reserves = RESERVES.0.get().cast::<Reserve>();
     // SAFETY: this core's own, used here alone; a second panic of a core writes over what the first one said.
@@ -74,7 +81,10 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     cortex_m::interrupt::disable();
     let core = Mps2An521::core().index();
     let message = info.message();
+    #[cfg(feature = "enabled")]
     let text = message.as_str().unwrap_or_else(|| keep(format_args!("{message}")));
+    #[cfg(not(feature = "enabled"))]
+    let text = "";
     let place = info.location().map(|at| (at.file(), at.line()));
     let registers = [0, 0, cortex_m::register::msp::read(), 0];
     let fault = Fault { cause: FaultBlock::PANIC, registers, place, message: text, ..Fault::default() };
@@ -119,6 +129,7 @@ extern "C" fn report(frame: *const u32) -> ! {
     const FRAME: u32 = 8 * 4;
     let (core, cause) = (Mps2An521::core().index(), read(CFSR));
     let refused = match cause {
+        _ if !cfg!(feature = "enabled") => 0,
         _ if cause & BUS_ADDRESS_VALID != 0 => read(BFAR),
         _ if cause & MEMORY_ADDRESS_VALID != 0 => read(MMFAR),
         _ => 0,

@@ -11,6 +11,7 @@ pub mod breakpoint;
 mod channel_name;
 pub mod config;
 mod cut;
+mod delayed;
 pub mod emulated;
 pub mod expr;
 mod fault;

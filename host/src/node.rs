@@ -66,6 +66,8 @@ pub struct Port {
     pub direction: Direction,
     /// Who is at the other end.
     pub peer: NodeId,
+    /// Whether it carries calls or returns, which a delayed halt protects.
+    pub is_rpc: bool,
     /// The number of its name.
     pub name: u16,
     /// Messages sent or received, by the node's count.
@@ -127,6 +129,12 @@ impl Node {
         self.clock.get(usize::from(self.id.0)).copied().unwrap_or(0) & 0xFF_FFFF
     }
 
+    /// Its logical time when the block was written: real time without what it stood still for.
+    #[must_use]
+    pub fn logical_time(&self) -> u64 {
+        self.time.wrapping_sub(self.delay)
+    }
+
     /// Whether the node is parked in a consistent halt.
     #[must_use]
     pub fn is_parked(&self) -> bool {
@@ -170,6 +178,7 @@ impl Port {
             id: PortId(index as u8),
             direction: if shape & 2 != 0 { Direction::Out } else { Direction::In },
             peer: NodeId((shape >> 8) as u8),
+            is_rpc: shape & PortBlock::CALLS != 0,
             name: field(core::mem::offset_of!(PortBlock, name)) as u16,
             count: field(core::mem::offset_of!(PortBlock, count)),
             up: up >> index & 1 != 0,

@@ -214,8 +214,8 @@ impl Ring {
         }
     }
 
-    /// The same end once more, for sabotage by whoever does not own it.
-    #[cfg(feature = "sabotage")]
+    /// The same end once more, for whoever looks into it without owning it: a gate, or sabotage.
+    #[cfg(feature = "enabled")]
     pub(crate) fn share(&self) -> Self {
         Self { head: self.head, slots: self.slots, count: self.count, bytes: self.bytes }
     }
@@ -232,6 +232,12 @@ impl Ring {
         // SAFETY: the slot is published, so the sender does not touch it until `free`, which needs this borrow to end.
         let bytes = unsafe { core::slice::from_raw_parts(bytes, self.bytes) };
         bytes.get(begin..end)
+    }
+
+    /// How many messages have been taken out, so the number of the oldest one that has not, from 0.
+    #[cfg(feature = "enabled")]
+    pub(crate) fn taken(&self) -> u32 {
+        self.head.read.load(Ordering::Relaxed)
     }
 
     /// Frees the oldest message's slot. For the receiver, inside the event.

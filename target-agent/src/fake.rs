@@ -147,7 +147,7 @@ unsafe impl Platform for Fake {
         FROZEN.set(false);
     }
     #[cfg(feature = "enabled")]
-    fn delay() -> u64 {
+    fn delay(_at: u64) -> u64 {
         0
     }
     #[cfg(feature = "enabled")]

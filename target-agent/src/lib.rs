@@ -40,6 +40,12 @@ pub mod replay;
 #[cfg(feature = "enabled")]
 pub mod retained;
 #[cfg(feature = "enabled")]
+pub mod rpc;
+#[cfg(not(feature = "enabled"))]
+#[path = "plain/rpc.rs"]
+pub mod rpc;
+mod rpc_error;
+#[cfg(feature = "enabled")]
 pub mod sabotage;
 pub mod serial;
 #[cfg(feature = "enabled")]
@@ -51,10 +57,12 @@ pub mod time;
 
 pub use channel::Channel;
 #[cfg(all(feature = "mps2-an521", target_os = "none"))]
-pub use on_chip::{Executor, Inbox, Outbox, Serial};
+pub use on_chip::{Client, Executor, Inbox, Outbox, Rpc, Serial, Server};
 pub use per_core::{CoreWaker, PerCore};
 pub use platform::CoreId;
+pub use rpc::Envelope;
 pub use serial::Line;
+pub use stillpoint_core::delay::{Access, ThreadId};
 pub use stillpoint_core::link::Config as LinkConfig;
 pub use stillpoint_core::{Event, NodeId, PortId, StampKind};
 

@@ -12,3 +12,12 @@ pub type Serial<R, T, const W: usize = 4, const F: usize = 96> = crate::serial::
 
 /// The executor of the core that makes it.
 pub type Executor = crate::executor::Executor<Chip>;
+
+/// The gates of this chip's calls, in a system of `N` nodes among which `T` threads move.
+pub type Rpc<const T: usize, const N: usize, const DOORS: usize = 4> = crate::rpc::Rpc<Chip, T, N, DOORS>;
+
+/// Calls a server, one call at a time.
+pub type Client<Req, Rep> = crate::rpc::Client<Chip, Req, Rep>;
+
+/// Answers the calls of `CLIENTS` clients, one at a time.
+pub type Server<Req, Rep, const CLIENTS: usize> = crate::rpc::Server<Chip, Req, Rep, CLIENTS>;

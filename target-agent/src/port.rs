@@ -10,7 +10,7 @@ use crate::sabotage::Sabotage;
 use crate::tap::Tap;
 use core::future::poll_fn;
 use core::marker::PhantomData;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -65,27 +65,51 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
     /// # Errors
     /// There is no room now, or there never will be.
     pub fn try_send(&mut self, message: &T) -> Result<(), SendError> {
-        let sent = self.send_now(message);
+        self.try_send_with(message, |_| ())
+    }
+}
+
+impl<P: Platform, T> Outbox<P, T> {
+    /// The next poll that finds no room is repeated when there is some.
+    pub(crate) fn wait(&self, waker: &Waker) {
+        self.room.wait(waker);
+    }
+
+    /// Where this end meets the kit.
+    #[cfg(feature = "enabled")]
+    pub(crate) fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    /// Sends a message that has the bytes of a `T`; `patch` may change them inside the event.
+    #[inline]
+    pub(crate) fn try_send_with<M: Serialize>(
+        &mut self,
+        message: &M,
+        patch: impl FnMut(&mut [u8]),
+    ) -> Result<(), SendError> {
+        let sent = self.send_now(message, patch);
         if sent == Err(SendError::Full) {
             self.tap.found_full();
         }
         sent
     }
 
-    fn send_now(&mut self, message: &T) -> Result<(), SendError> {
+    fn send_now<M: Serialize>(&mut self, message: &M, mut patch: impl FnMut(&mut [u8])) -> Result<(), SendError> {
         let stamp_room = self.tap.stamp_room();
         let slot = self.ring.free_slot().ok_or(SendError::Full)?;
         let (stamp, payload) = slot.split_at_mut_checked(stamp_room).ok_or(SendError::TooLong)?;
         let length = postcard::to_slice(message, payload).map_err(|_| SendError::TooLong)?.len();
         let end = stamp_room + length;
-        let stamp: *mut [u8] = stamp;
-        // SAFETY: the slot stays ours until it is published, which happens inside, last.
-        let stamp = unsafe { &mut *stamp };
+        let (stamp, payload): (*mut [u8], *mut [u8]) = (stamp, payload);
+        // SAFETY: the slot stays ours until it is published, which happens inside, last. The two do not overlap.
+        let (stamp, payload) = unsafe { (&mut *stamp, &mut *payload) };
         let (ring, tap) = (&self.ring, &self.tap);
         let sent = tap.send(stamp, |stamp, used| {
             // Stamp and payload side by side, so that a message is one piece.
             let begin = stamp.len() - used;
             move_up(stamp, used, begin);
+            patch(&mut *payload);
             #[cfg(not(feature = "sabotage"))]
             ring.publish(begin, end);
             #[cfg(feature = "sabotage")]
@@ -97,7 +121,9 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
         self.ring.head.wake::<P>(End::Receiver, self.peer);
         Ok(())
     }
+}
 
+impl<P: Platform, T: Serialize> Outbox<P, T> {
     /// Sends a message as soon as there is room.
     ///
     /// # Errors
@@ -107,7 +133,7 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
     }
 
     fn poll_send(&mut self, message: &T, context: &Context<'_>) -> Poll<Result<(), SendError>> {
-        match self.send_now(message) {
+        match self.send_now(message, |_| ()) {
             Err(SendError::Full) => {}
             done => return Poll::Ready(done),
         }
@@ -148,6 +174,23 @@ impl<P: Platform, T> Inbox<P, T> {
         let mail = P::doorbells().claim(me).ok()?;
         ring.head.set_waiter(End::Receiver, &mail);
         Some(Self { tap, ring, mail, peer, carries: PhantomData })
+    }
+
+    /// The next message wakes `waker`.
+    pub(crate) fn wait(&self, waker: &Waker) {
+        self.mail.wait(waker);
+    }
+
+    /// Where this end meets the kit.
+    #[cfg(feature = "enabled")]
+    pub(crate) fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    /// Where messages lie until they are taken.
+    #[cfg(feature = "enabled")]
+    pub(crate) fn ring(&self) -> &Ring {
+        &self.ring
     }
 }
 

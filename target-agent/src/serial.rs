@@ -26,6 +26,19 @@ use wired::Hear;
 #[cfg(feature = "enabled")]
 pub(crate) use wired::{Heard, Wired};
 
+/// What a link moves while its node is in some phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// Everything.
+    Running,
+    /// Everything, though the node stands still: it is stopped alone, and what was sent still arrives.
+    #[cfg(feature = "enabled")]
+    Suspended,
+    /// Control items only: messages in flight stay where they are.
+    #[cfg(feature = "enabled")]
+    Halted,
+}
+
 /// Memory for a serial link: `W` frames of at most `F` bytes each way.
 pub struct Serial<P: 'static, R, T, const W: usize = 4, const F: usize = 96> {
     line: CoreBound<P, Inner<P, R, T, W, F>>,
@@ -139,18 +152,22 @@ pub(crate) fn link_time<P: Platform>() -> u32 {
 }
 
 impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
-    fn pump(&mut self, stopped: bool, waker: &Waker, hear: &mut Hear<'_>) -> bool {
+    fn pump(&mut self, flow: Flow, waker: &Waker, hear: &mut Hear<'_>) -> bool {
         let now = link_time::<P>();
-        self.link.set_stopped(stopped);
+        self.link.set_stopped(flow != Flow::Running);
         let mut moved = self.bytes_in(now, waker, hear);
         if let Some(event) = self.link.on_tick(now) {
             self.tell(event, hear);
         }
-        if !stopped {
+        if flow == Flow::Running {
             self.out.waiter.wait(waker);
             self.into.waiter.wait(waker);
-            moved |= self.messages_out() | self.messages_in();
         }
+        #[cfg(feature = "enabled")]
+        if flow == Flow::Halted {
+            return moved | self.bytes_out(now, waker);
+        }
+        moved |= self.messages_out() | self.messages_in();
         moved | self.bytes_out(now, waker)
     }
 

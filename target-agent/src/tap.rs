@@ -38,6 +38,11 @@ impl Tap {
         Self { agent, port }
     }
 
+    /// Which port this is.
+    pub fn port(&self) -> PortId {
+        self.port
+    }
+
     #[inline]
     pub fn stamp_room(&self) -> usize {
         self.agent.stamp_room()

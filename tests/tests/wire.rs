@@ -149,10 +149,15 @@ fn the_table_of_commands_numbers_them_as_the_host_does() {
 #[test]
 fn the_agent_numbers_control_items_as_the_document_does() {
     let source = include_str!("../../target-agent/src/agent/links.rs");
-    for (number, name) in [(1, "MARKER_FORWARD"), (2, "MARKER_REVERSE"), (3, "RELEASE"), (4, "PREDICATE")] {
+    for (number, name) in
+        [(1, "MARKER_FORWARD"), (2, "MARKER_REVERSE"), (3, "RELEASE"), (4, "PREDICATE"), (5, "NOTICE")]
+    {
         assert!(source.contains(&format!("const {name}: u8 = {number};")), "{name} is not {number}");
     }
     let section = section("Control items");
     let items = ["halt marker along the channel", "halt marker against the channel, on the reverse lane"];
-    assert_eq!(numbered(&section), [(1, items[0]), (2, items[1]), (3, "release"), (4, "predicate marker")]);
+    assert_eq!(
+        numbered(&section),
+        [(1, items[0]), (2, items[1]), (3, "release"), (4, "predicate marker"), (5, "notice")]
+    );
 }

@@ -120,7 +120,7 @@ pub struct WatchBlock {
 #[repr(C)]
 #[derive(Debug)]
 pub struct PortBlock {
-    /// Connected (bit 0), outgoing (bit 1), peer (bits 8 to 15), the peer's port if known (bits 16 to 23).
+    /// Connected (bit 0), outgoing (bit 1), carries calls (bit 2), peer (bits 8 to 15), the peer's port if known (bits 16 to 23).
     pub shape: AtomicU32,
     /// Address of the symbol that bears the port's name; the name itself is only in the ELF.
     pub name: AtomicU32,
@@ -374,6 +374,9 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
 }
 
 impl PortBlock {
+    /// The bit in `shape` of a port that carries requests or replies: a delayed halt protects what goes through it.
+    pub const CALLS: u32 = 1 << 2;
+
     /// The word `shape` of a port that is connected to `peer`.
     #[must_use]
     pub const fn shape_of(direction: Direction, peer: NodeId) -> u32 {

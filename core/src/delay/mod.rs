@@ -48,6 +48,7 @@ mod satellite;
 mod set;
 #[cfg(any(test, on_target))]
 mod tests;
+mod wire;
 
 pub use access::{Access, ThreadId};
 pub use central::Central;
@@ -57,3 +58,4 @@ pub use error::{AccessError, AskError, MoveError, NoticeError, PauseError};
 pub use message::{Ask, Delay, Notice, Passage, Step, Tell};
 pub use satellite::Satellite;
 pub use set::{NodeSet, ThreadSet};
+pub use wire::DelayDecodeError;

@@ -237,6 +237,13 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.outgoing.contains(port)
     }
 
+    /// Who is at the other end of a port.
+    #[must_use]
+    pub fn peer(&self, port: PortId) -> Option<NodeId> {
+        let peer = self.ports.get(usize::from(port.0))?.said.peer;
+        self.linked().contains(port).then_some(peer)
+    }
+
     /// The ports whose link is up.
     #[must_use]
     pub const fn up(&self) -> PortSet {

@@ -1,17 +1,19 @@
 //! Serial links as wires of the node: control items out of what is owed, and inputs out of what is heard.
 use super::Agents;
+use super::delay::pay_notices;
 use super::local::{Local, Owed, Wire};
 use crate::platform::Platform;
-use crate::serial::{Heard, Wired};
+use crate::serial::{Flow, Heard, Wired};
 use core::task::Waker;
 use stillpoint_core::predicate::{Reached, SlotSet};
-use stillpoint_core::{Direction, HaltId, HaltMarker, Input, Phase, PortId, PortSet};
+use stillpoint_core::{Direction, HaltId, HaltMarker, Input, NodeId, Phase, PortId, PortSet};
 
 /// The first byte of a control item: what it is. A marker of a halt travels with the messages or against them.
 const MARKER_FORWARD: u8 = 1;
 const MARKER_REVERSE: u8 = 2;
 const RELEASE: u8 = 3;
 const PREDICATE: u8 = 4;
+const NOTICE: u8 = 5;
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
     /// Pumps every serial link of this core once. True if the host should hear of it: the node learned anything, or bytes
@@ -48,12 +50,21 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         })
     }
 
+    /// The serial links of this core, each once, and the nodes behind them.
+    pub(super) fn links_with_peers(&self) -> [Option<(&'static dyn Wired, NodeId)>; PORTS] {
+        let links = self.links();
+        self.local.with(|local| {
+            let local = local.borrow();
+            core::array::from_fn(|index| Some((links[index]?, local.node.peer(PortId(index as u8))?)))
+        })
+    }
+
     /// Moves what a link owes and holds. A halt that it brings takes effect when the caller looks at the phase.
     pub(super) fn serve_link(&self, link: &'static dyn Wired, waker: &Waker) -> Served {
         if link.is_busy() {
             return Served { moved: false, news: false };
         }
-        let stopped = self.local.with(|local| {
+        let flow = self.local.with(|local| {
             let mut local = local.borrow_mut();
             if let Some((out, _)) = ports_of(&local, link)
                 && let Some(hello) = local.node.hello(out)
@@ -61,11 +72,15 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
                 link.introduce(hello);
             }
             pay(&mut local, link);
-            // What an application sent before it crashed still goes its way.
-            !matches!(local.node.phase(), Phase::Running | Phase::Starting | Phase::Faulted)
+            match local.node.phase() {
+                // What an application sent before it crashed still goes its way.
+                Phase::Running | Phase::Starting | Phase::Faulted => Flow::Running,
+                Phase::Suspended => Flow::Suspended,
+                Phase::Draining { .. } | Phase::Parked { .. } => Flow::Halted,
+            }
         });
         let mut news = false;
-        let moved = link.pump(stopped, waker, &mut |item| {
+        let moved = link.pump(flow, waker, &mut |item| {
             news = true;
             self.local.with(|local| self.hear(&mut local.borrow_mut(), link, item));
         });
@@ -87,6 +102,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
                 // Message counts may start anew, so the log says where they stand.
                 local.resynchronise::<P>();
                 local.retain::<P>();
+                if let (Some(gate), Some(peer)) = (local.gate, local.node.peer(out)) {
+                    gate.owe_all(peer);
+                }
             }
             Heard::Down => {
                 for port in [out, into] {
@@ -113,6 +131,10 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
                 if let Ok(reached) = Reached::from_bytes([*first, *second]) {
                     local.step::<P, LOG>(ring, Input::PredicateMarker { port: into, reached });
                 }
+            }
+            Heard::Control([NOTICE, bytes @ ..]) => {
+                let heard = local.gate.zip(local.node.peer(out)).is_some_and(|(gate, peer)| gate.hear(peer, bytes));
+                local.refused = local.refused.wrapping_add(u32::from(!heard));
             }
             // The link's checksum held, so the peer speaks another version: count it.
             Heard::Control(_) => local.refused = local.refused.wrapping_add(1),
@@ -200,6 +222,11 @@ fn pay<const N: usize, const PORTS: usize>(local: &mut Local<N, PORTS>, link: &'
                 let left: SlotSet = local.owed[index].predicates.without(slot);
                 local.owed[index].predicates = left;
             }
+        }
+        if let (Some(gate), Some(peer)) = (local.gate, local.node.peer(port))
+            && local.node.is_outgoing(port)
+        {
+            pay_notices(gate, NOTICE, link, peer);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! What the agent of one core knows, reached by that core alone.
-use super::OpenError;
+use super::{Gated, OpenError};
 use crate::channel::Head;
 use crate::lane::{Lane, Taken};
 use crate::platform::{Bell, CoreId, Platform};
@@ -33,6 +33,8 @@ pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub refused: u32,
     /// The last command of the host that was answered.
     pub answered: u32,
+    /// The gate of this core's calls, if the firmware makes any.
+    pub gate: Option<&'static dyn Gated>,
     /// Where the host reads which event satisfied which stage.
     pub slots: Option<&'static [SlotBlock; SLOTS]>,
 }
@@ -104,6 +106,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             begun: false,
             refused: 0,
             answered: 0,
+            gate: None,
             slots: None,
         }
     }

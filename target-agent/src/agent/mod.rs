@@ -1,5 +1,6 @@
 //! The agent: exactly one per node, it owns the node's ports, does what the node's steps ask for, and serves the host.
 mod command;
+mod delay;
 mod fault;
 mod guarded;
 mod links;
@@ -9,6 +10,7 @@ mod report;
 mod service;
 
 pub use crate::open_error::OpenError;
+pub(crate) use delay::{Calling, Gated};
 pub use park::{ParkedAgent, stillpoint_park};
 
 use crate::channel::{Channel, End};
@@ -233,7 +235,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
             let moved = self.agents.serve_link(link, waker).moved;
             // What came in may have been a halt. While the node runs there is nothing to stand still for, and serving
             // the link once more without this waker would lose the next wake-up.
-            if !self.agents.runs() {
+            if self.agents.runs() {
+                P::thaw_time();
+            } else {
                 self.agents.section(|_| ((), Then::Park));
             }
             moved

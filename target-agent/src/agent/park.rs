@@ -8,9 +8,13 @@
 #[inline(never)]
 pub fn stillpoint_park(agent: &dyn ParkedAgent) {
     while !agent.is_over() {
-        core::hint::spin_loop();
+        // A core that looks at its peripherals without a pause keeps the others from the bus they share.
+        (0..PAUSE).for_each(|_| core::hint::spin_loop());
     }
 }
+
+/// How often a parked core spins between two looks: some microseconds.
+const PAUSE: u32 = 200;
 
 /// An agent whose core is parked.
 pub trait ParkedAgent {

@@ -51,8 +51,10 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             set(&control.undelivered, undelivered.0);
             set(&control.up, node.up().0);
             set(&control.refused, local.refused);
-            set_long(&control.time, P::long_counter());
-            set_long(&control.delay, P::delay());
+            // One reading for both, so that their difference is logical time to the tick.
+            let time = P::long_counter();
+            set_long(&control.time, time);
+            set_long(&control.delay, P::delay(time));
             let order = node.order().nodes();
             set(&control.order[0], order.len() as u32);
             for (word, four) in control.order[1..].iter().zip(order.chunks(4)) {

@@ -55,10 +55,15 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     #[cold]
     pub(super) fn stand_still(&self) {
         self.serve_lanes_and_host();
-        if self.runs() || self.is_pumping() {
+        if self.runs() {
+            // It may have been stopped and released again while it pumped a link.
+            P::thaw_time();
             return;
         }
         P::freeze_time();
+        if self.is_pumping() {
+            return;
+        }
         self.publish();
         self.drain();
         self.publish();
@@ -93,14 +98,22 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         matches!(self.phase(), Phase::Running | Phase::Starting | Phase::Faulted)
     }
 
-    /// Looks once at the lanes of this core and at the host's commands.
+    /// Looks once at the lanes of this core and at the host's commands, and lets the gate know.
     fn serve_lanes_and_host(&self) {
-        let news = self.local.with(|local| {
+        let (news, answer) = self.local.with(|local| {
             let mut local = local.borrow_mut();
-            self.serve_lanes(&mut local) | self.serve_host(&mut local)
+            (self.serve_lanes(&mut local), self.serve_host(&mut local))
         });
-        if news {
+        self.serve_gate();
+        if news || answer.is_some() {
             self.publish();
+        }
+        // Last: whoever sees the answer finds what the command did.
+        if let Some(Answer { sequence, error, value }) = answer {
+            let answer = &self.shared.control[P::core().index()].answer;
+            answer.error.store(error, Ordering::Relaxed);
+            answer.value.store(value, Ordering::Relaxed);
+            answer.sequence.store(sequence, Ordering::Release);
         }
     }
 
@@ -143,11 +156,11 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     }
 
     /// Does what the host's command block asks for, once.
-    fn serve_host(&self, local: &mut Local<N, PORTS>) -> bool {
+    fn serve_host(&self, local: &mut Local<N, PORTS>) -> Option<Answer> {
         let control = &self.shared.control[P::core().index()];
         let sequence = control.command.sequence.load(Ordering::Acquire);
         if sequence == local.answered {
-            return false;
+            return None;
         }
         let mut words = [0; CommandWords::LEN];
         for (word, found) in words.iter_mut().zip(&control.command.words) {
@@ -163,11 +176,15 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             Err(error) => [error as u32, 0],
         };
         local.answered = sequence;
-        control.answer.error.store(error, Ordering::Relaxed);
-        control.answer.value.store(value, Ordering::Relaxed);
-        control.answer.sequence.store(sequence, Ordering::Release);
-        true
+        Some(Answer { sequence, error, value })
     }
+}
+
+/// What came of a command.
+struct Answer {
+    sequence: u32,
+    error: u32,
+    value: u32,
 }
 
 /// A node waits for its markers to arrive for at most one second divided by this.

@@ -1,5 +1,5 @@
 //! A link that carries messages and nothing else: what it has to say besides is heard by nobody.
-use super::{Inner, Serial};
+use super::{Flow, Inner, Serial};
 use crate::platform::Platform;
 use core::marker::PhantomData;
 use core::task::Waker;
@@ -29,6 +29,6 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Serial<P, R
     /// Moves bytes and messages. True if anything moved.
     pub(crate) fn pump(&self, waker: &Waker) -> bool {
         self.waker.register(waker);
-        self.line.try_with(|inner| inner.pump(false, waker, &mut Hear(PhantomData))).unwrap_or(false)
+        self.line.try_with(|inner| inner.pump(Flow::Running, waker, &mut Hear(PhantomData))).unwrap_or(false)
     }
 }

@@ -170,9 +170,16 @@ pub unsafe trait Platform: Sized + 'static {
     #[cfg(feature = "enabled")]
     fn thaw_time();
 
-    /// How many counts the calling core's time line has stood still in all.
+    /// How many counts the calling core's time line has stood still in all at this reading of
+    /// [`long_counter`](Self::long_counter), a stop that goes on included.
     #[cfg(feature = "enabled")]
-    fn delay() -> u64;
+    fn delay(at: u64) -> u64;
+
+    /// Whether the time line stands still in a stop at all; a firmware can switch it off to see what that is good for.
+    #[cfg(feature = "enabled")]
+    fn has_logical_time() -> bool {
+        true
+    }
 
     /// Does what the interrupts of this core's serial lines would do; called over and over while they are masked.
     #[cfg(feature = "enabled")]

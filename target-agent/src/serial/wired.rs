@@ -1,5 +1,5 @@
 //! A link as a wire of its node: what the agent hears through it and says, besides messages.
-use super::{Inner, Serial};
+use super::{Flow, Inner, Serial};
 use crate::channel::End;
 use crate::platform::Platform;
 use core::task::Waker;
@@ -22,9 +22,9 @@ pub(crate) enum Heard<'a> {
 
 /// A link as its agent sees it, whatever its sizes and its UART.
 pub(crate) trait Wired: Sync {
-    /// Moves bytes, and messages unless `stopped`; who must be told of more is `waker`. What comes out beside messages
+    /// Moves bytes, and messages as `flow` says; who must be told of more is `waker`. What comes out beside messages
     /// goes to `hear`. True if anything moved.
-    fn pump(&self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool;
+    fn pump(&self, flow: Flow, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool;
     /// Queues a control item. False when the lane is full; try again after the next pump.
     fn send_control(&self, item: &[u8]) -> bool;
     /// Whether every control item that was sent is known to have arrived.
@@ -90,11 +90,11 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
 }
 
 impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for Serial<P, R, T, W, F> {
-    fn pump(&self, stopped: bool, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
-        if !stopped {
+    fn pump(&self, flow: Flow, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
+        if flow == Flow::Running {
             self.waker.register(waker);
         }
-        self.line.try_with(|inner| inner.pump(stopped, waker, hear)).unwrap_or(false)
+        self.line.try_with(|inner| inner.pump(flow, waker, hear)).unwrap_or(false)
     }
 
     fn send_control(&self, item: &[u8]) -> bool {

@@ -4,6 +4,7 @@ use crate::executor;
 use crate::per_core::PerCore;
 use crate::platform::{MAX_CORES, Platform};
 use core::cell::{Cell, RefCell};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
 use embassy_time_driver::Driver;
 use embassy_time_queue_utils::queue_integrated::Queue;
@@ -16,6 +17,9 @@ use stillpoint_core::{Event, EventKind};
 /// The platform makes one `static` of it with `embassy_time_driver::time_driver_impl!`, calls [`start`](Self::start)
 /// on each core and [`on_alarm`](Self::on_alarm) from each core's alarm interrupt.
 pub struct TimeDriver<P>(PerCore<P, CoreTime>);
+
+/// Time does not stand still on any core. A firmware has one driver.
+static FOLLOWS_REAL_TIME: AtomicBool = AtomicBool::new(false);
 
 struct CoreTime {
     line: Cell<TimeLine>,
@@ -92,8 +96,13 @@ impl<P: Platform> TimeDriver<P> {
     }
 
     /// Stops the calling core's time: its clock stands, its timers do not fire. The other core's run on.
+    ///
+    /// Does nothing after [`follow_real_time`](Self::follow_real_time).
     #[cfg(feature = "enabled")]
     pub fn freeze(&self) {
+        if !self.is_logical() {
+            return;
+        }
         self.0.with(|time| {
             let mut line = time.line.get();
             line.freeze(P::counter());
@@ -107,6 +116,9 @@ impl<P: Platform> TimeDriver<P> {
     pub fn thaw(&self) -> u64 {
         self.0.with(|time| {
             let mut line = time.line.get();
+            if !line.is_frozen() {
+                return 0;
+            }
             let stood = line.thaw(P::long_counter(), P::LONG_COUNTER_BITS);
             time.line.set(line);
             time.serve::<P>();
@@ -114,7 +126,25 @@ impl<P: Platform> TimeDriver<P> {
         })
     }
 
-    /// How many counts the calling core's line has stood still in all.
+    /// How many counts the calling core's line has stood still in all at this reading of the long counter.
+    #[must_use]
+    #[cfg(feature = "enabled")]
+    pub fn delay_at(&self, at: u64) -> u64 {
+        self.0.with(|time| time.line.get().delay_at(at, P::LONG_COUNTER_BITS))
+    }
+
+    /// From now on time does not stand still on any core, whatever stops: to see what logical time is good for.
+    pub fn follow_real_time(&self) {
+        FOLLOWS_REAL_TIME.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether time stands still while a core is stopped.
+    #[must_use]
+    pub fn is_logical(&self) -> bool {
+        !FOLLOWS_REAL_TIME.load(Ordering::Relaxed)
+    }
+
+    /// How many counts the calling core's line has stood still in all, without a stop that goes on.
     #[must_use]
     #[cfg(feature = "enabled")]
     pub fn delay(&self) -> u64 {

@@ -44,6 +44,13 @@ impl TimeLine {
         self.delay
     }
 
+    /// How long this line has stood still until this reading of a counter that wraps after `bits` bits.
+    #[must_use]
+    pub const fn delay_at(&self, long_counter: u64, bits: u32) -> u64 {
+        let stands = if self.frozen { long_counter.wrapping_sub(self.real) & (u64::MAX >> (64 - bits)) } else { 0 };
+        self.delay.wrapping_add(stands)
+    }
+
     /// Whether it stands still now.
     #[must_use]
     pub const fn is_frozen(&self) -> bool {
@@ -90,6 +97,7 @@ mod tests {
         line.now(77);
         line.freeze(100);
         let long = 100 + 3 * (1 << 32) + 5;
+        assert_eq!((line.delay(), line.delay_at(long - 1, 40)), (0, long - 101));
         assert_eq!(line.thaw(long, 40), long - 100);
         assert_eq!(line.delay(), long - 100);
         assert_eq!(line.now(long as u32), 100);

@@ -1,6 +1,7 @@
 //! Every kind of example, decoded by what ships and put into words.
 use std::fmt::Display;
 use stillpoint_core::control::{self, CommandWords, ControlLayout, PortBlock, SlotState};
+use stillpoint_core::delay::{Notice, Passage, Step};
 use stillpoint_core::link::{self, FrameDecoder, Header, Ledger};
 use stillpoint_core::log::{LogItem, LogReader};
 use stillpoint_core::predicate::{Carry, Program, Reached};
@@ -35,6 +36,10 @@ pub fn decode(example: &Example) -> Option<Vec<String>> {
         "halt-marker" => each(|bytes| or_refused(HaltMarker::<4>::read(bytes), marker)),
         "hello" => each(|bytes| exactly(bytes).and_then(Hello::from_bytes).map_or_else(refused_bare, hello)),
         "control-item" => each(control_item),
+        "notice" => each(|bytes| or_refused(Notice::from_bytes(bytes), notice)),
+        "passage" => each(|bytes| {
+            exactly(bytes).map_or_else(refused_bare, |bytes| or_refused(Passage::from_bytes(bytes), passage))
+        }),
         "frame" => each(frame),
         "program" => each(|bytes| or_refused(Program::verify(bytes), |program| program.to_string())),
         _ => return None,
@@ -111,8 +116,9 @@ fn port_shape(bytes: &[u8]) -> String {
     let shape = word(bytes);
     let direction = if shape & 2 != 0 { Direction::Out } else { Direction::In };
     let peer = NodeId((shape >> 8) as u8);
-    assert_eq!(PortBlock::shape_of(direction, peer), shape);
-    format!("{direction:?}, peer {}", peer.0)
+    let calls = shape & PortBlock::CALLS;
+    assert_eq!(PortBlock::shape_of(direction, peer) | calls, shape);
+    format!("{direction:?}, peer {}{}", peer.0, if calls != 0 { ", calls" } else { "" })
 }
 
 fn ledgers(bytes: &[u8]) -> String {
@@ -245,8 +251,26 @@ fn control_item(bytes: &[u8]) -> String {
         [2, body @ ..] => format!("marker against the channel: {}", or_refused(HaltMarker::<4>::read(body), marker)),
         [3, low, high] => format!("release of halt {}", u16::from_le_bytes([*low, *high])),
         [4, first, second] => or_refused(Reached::from_bytes([*first, *second]), reached),
+        [5, body @ ..] => or_refused(Notice::from_bytes(body), notice),
         _ => refused_bare(),
     }
+}
+
+fn notice(notice: Notice) -> String {
+    let (thread, delay) = (notice.thread().0, notice.delay());
+    let behind = format!("{} ticks behind, turn {}", delay.ticks, delay.turn);
+    match notice {
+        Notice::Suspended { waits_for, .. } => {
+            let waits_for: Vec<u8> = waits_for.iter().map(|thread| thread.0).collect();
+            format!("thread {thread} is suspended, {behind}, waits for {waits_for:?}")
+        }
+        Notice::Resumed { .. } => format!("thread {thread} goes on, {behind}"),
+    }
+}
+
+fn passage(passage: Passage) -> String {
+    let step = if passage.step == Step::Call { "calls" } else { "returns" };
+    format!("thread {} {step}, {} ticks behind, turn {}", passage.thread.0, passage.delay.ticks, passage.delay.turn)
 }
 
 fn frame(bytes: &[u8]) -> String {

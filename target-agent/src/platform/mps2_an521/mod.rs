@@ -52,7 +52,6 @@ static RETAINED: [Retained; MAX_CORES] = [const { Retained::new() }; MAX_CORES];
 
 embassy_time_driver::time_driver_impl!(static TIME: TimeDriver<Mps2An521> = TimeDriver::new());
 
-#[cfg(feature = "enabled")]
 /// Every core's time: freeze it, thaw it, ask for its delay.
 #[must_use]
 pub fn time() -> &'static TimeDriver<Mps2An521> {
@@ -194,8 +193,13 @@ unsafe impl Platform for Mps2An521 {
     }
 
     #[cfg(feature = "enabled")]
-    fn delay() -> u64 {
-        TIME.delay()
+    fn delay(at: u64) -> u64 {
+        TIME.delay_at(at)
+    }
+
+    #[cfg(feature = "enabled")]
+    fn has_logical_time() -> bool {
+        TIME.is_logical()
     }
 
     #[cfg(feature = "enabled")]

@@ -1,0 +1,279 @@
+//! Two clients with timeouts call one server; a watchdog on every node; and nobody's timer fires because somebody looked.
+//!
+//! ```text
+//!            mailbox                UART1, between boards             mailbox
+//!   A.1 <---------------> A.0 <-------------------------> B.0 <------------------ B.1
+//!   client                server                          client    plain port    sensor
+//! ```
+//! A client asks for the square of a number, waits at most 1.8 s for the answer, rests for 10 ms, and asks again. The
+//! server takes 5 ms for each answer. On every node a task feeds a software watchdog every 50 ms; it bites when it
+//! was not fed for 1.8 s. B.1 sends B.0 a sample every 50 ms through a plain port, which a delayed halt cannot protect.
+//!
+//! What you see: the watches `calls`, `timeouts`, `late` and `bites` of each node. Halt all nodes consistently, or stop
+//! one of them alone, for as long as you like: `calls` goes on where it was, and the others stay 0.
+//!
+//! Words on the command line (QEMU: `arg=...` in `-semihosting-config`):
+//! - `board=A` or `board=B`: which board this is;
+//! - `calls=20`: each client makes 20 calls, then each node prints a line; expected output: `rpc_timeouts.out`;
+//! - `time=real`: logical time is off, so timers run on while a node stands still. Now halting makes timeouts fire and
+//!   watchdogs bite;
+//! - `gate=off`: a node that is stopped alone tells nobody, as under a debugger that knows nothing of calls.
+#![no_std]
+#![no_main]
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use embassy_executor::{SpawnToken, Spawner};
+use embassy_time::{Instant, Timer};
+use serde::{Deserialize, Serialize};
+use static_cell::StaticCell;
+use stillpoint_agent::platform::uart::{UartRx, UartTx};
+use stillpoint_agent::platform::{self, Chip, Platform, semihosting, uart};
+use stillpoint_agent::rpc::CallError;
+use stillpoint_agent::{
+    Access, Channel, Client, CoreId, Envelope, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Rpc, Serial, Server,
+    StampKind, ThreadId, name, watch,
+};
+
+stillpoint_agent::system!(AGENTS of Agent: nodes = 4, ports = 4, log = 16384);
+
+/// What a client asks.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Question {
+    number: u32,
+}
+
+/// What it is told.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Answer {
+    square: u32,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Sample {
+    number: u32,
+}
+
+const SERVER: NodeId = NodeId(0);
+const NEIGHBOUR: NodeId = NodeId(1);
+const FAR_CLIENT: NodeId = NodeId(2);
+const SENSOR: NodeId = NodeId(3);
+/// The threads of the two clients.
+const NEAR: ThreadId = ThreadId(0);
+const FAR: ThreadId = ThreadId(1);
+
+/// Longer than a busy computer keeps an emulated core waiting.
+const CALL_LIMIT: Duration = Duration::from_millis(1_800);
+const WATCHDOG_LIMIT: u32 = 1_800;
+
+static RPC: Rpc<2, 4> = Rpc::new();
+/// On board A: between its two cores.
+static QUESTIONS: Channel<Envelope<Question>, 4, 96> = Channel::new();
+static ANSWERS: Channel<Envelope<Answer>, 4, 96> = Channel::new();
+/// On both boards: what goes over the link.
+static FAR_QUESTIONS: Channel<Envelope<Question>, 4, 96> = Channel::new();
+static FAR_ANSWERS: Channel<Envelope<Answer>, 4, 96> = Channel::new();
+/// On board B: from core 1 to core 0.
+static SAMPLES: Channel<Sample> = Channel::new();
+static LINK: Serial<UartRx, UartTx> = Serial::new();
+
+/// Who may enter where: each client's thread its home and the server.
+fn access() -> Access<2, 4> {
+    let mut access = Access::NONE;
+    for (thread, home) in [(NEAR, NEIGHBOUR), (FAR, FAR_CLIENT)] {
+        access.allow(thread, home).expect("there is such a thread and such a node");
+        access.allow(thread, SERVER).expect("there is such a thread and such a node");
+    }
+    access
+}
+
+#[embassy_executor::task]
+async fn pump(agent: Agent) {
+    agent.pump(&LINK).await;
+}
+
+#[embassy_executor::task]
+async fn ask(agent: Agent, mut client: Client<Question, Answer>, who: &'static str, limit: Option<u32>) {
+    let [calls, timeouts, late] =
+        [watch!(agent, "calls"), watch!(agent, "timeouts"), watch!(agent, "late")].map(Result::unwrap);
+    let (mut made, mut timed_out, mut sum) = (0, 0, 0);
+    while limit != Some(made) {
+        match client.call_with_timeout(&Question { number: made }, CALL_LIMIT).await {
+            Ok(answer) => {
+                assert!(answer.square == made.wrapping_mul(made), "{who} asked {made} and was told {}", answer.square);
+                sum += u64::from(answer.square);
+            }
+            Err(CallError::TimedOut) => timed_out += 1,
+            Err(error) => panic!("{who} asked {made} and failed: {error:?}"),
+        }
+        made += 1;
+        calls.set(made as i32);
+        timeouts.set(timed_out);
+        late.set(client.late() as i32);
+        Timer::after_millis(10).await;
+    }
+    let late = client.late();
+    say(who, format_args!("{made} calls, {timed_out} timeouts, {late} late replies; the answers add up to {sum}"));
+}
+
+#[embassy_executor::task]
+async fn answer(agent: Agent, mut server: Server<Question, Answer, 2>, limit: Option<u32>) {
+    let calls = watch!(agent, "calls").unwrap();
+    let mut answered = 0;
+    while limit.is_none_or(|limit| answered < 2 * limit) {
+        let request = server.next().await.unwrap();
+        Timer::after_millis(5).await;
+        let number = request.body.number;
+        request.reply(&Answer { square: number.wrapping_mul(number) }).await.unwrap();
+        answered += 1;
+        calls.set(answered as i32);
+    }
+    say("A.0", format_args!("{answered} calls answered, {} of them unfollowed by the gate", RPC.unfollowed()));
+}
+
+fn say(who: &str, what: core::fmt::Arguments<'_>) {
+    semihosting::line(format_args!("{who}: {what}"));
+}
+
+/// When each core's watchdog was last fed, in milliseconds of that core's time, and the longest it had to wait.
+static FED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+static HUNGER: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+
+/// Feeds the watchdog of the calling core. Says how long it had not been fed.
+fn feed() -> u32 {
+    let (now, core) = (Instant::now().as_millis() as u32, Chip::core().index());
+    now.wrapping_sub(FED[core].swap(now, Ordering::Relaxed))
+}
+
+#[embassy_executor::task(pool_size = 2)]
+async fn feeder() {
+    loop {
+        HUNGER[Chip::core().index()].fetch_max(feed(), Ordering::Relaxed);
+        Timer::after_millis(50).await;
+    }
+}
+
+#[embassy_executor::task(pool_size = 2)]
+async fn watchdog(agent: Agent) {
+    let watch = watch!(agent, "bites").unwrap();
+    let mut bites = 0;
+    loop {
+        Timer::after_millis(100).await;
+        let core = Chip::core().index();
+        let waits = (Instant::now().as_millis() as u32).wrapping_sub(FED[core].load(Ordering::Relaxed));
+        if HUNGER[core].swap(0, Ordering::Relaxed).max(waits) > WATCHDOG_LIMIT {
+            bites += 1;
+            watch.set(bites);
+            feed();
+        }
+    }
+}
+
+/// B.1 sends, B.0 takes; nothing depends on it.
+#[embassy_executor::task]
+async fn sense(mut samples: Outbox<Sample>) {
+    for number in 0.. {
+        samples.send(&Sample { number }).await.unwrap();
+        Timer::after_millis(50).await;
+    }
+}
+
+#[embassy_executor::task]
+async fn collect(agent: Agent, mut samples: Inbox<Sample>) {
+    let watch = watch!(agent, "samples").unwrap();
+    loop {
+        watch.set(samples.recv().await.unwrap().number as i32 + 1);
+    }
+}
+
+fn spawn<S>(spawner: Spawner, task: Result<SpawnToken<S>, embassy_executor::SpawnError>) {
+    spawner.spawn(task.expect("the task is spawned once"));
+}
+
+/// What every node has.
+fn spawn_watchdog(spawner: Spawner, agent: Agent) {
+    spawn(spawner, feeder());
+    spawn(spawner, watchdog(agent));
+}
+
+fn line() -> Line<UartRx, UartTx> {
+    let (receiver, sender) = uart::open(1, 115_200).expect("UART1 is free");
+    Line { receiver: receiver.claim(), sender: sender.claim() }
+}
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    platform::init();
+    let calls = semihosting::argument("calls=", |word| core::str::from_utf8(word).ok()?.parse().ok()).flatten();
+    if semihosting::argument("time=", |word| word == b"real") == Some(true) {
+        platform::time().follow_real_time();
+    }
+    if semihosting::argument("gate=", |word| word == b"off") == Some(true) {
+        RPC.leave_unprotected();
+    }
+    match Chip::board().map(|board| board.0) {
+        Some(0) => board_a(calls),
+        Some(1) => board_b(calls),
+        _ => panic!("start QEMU with arg=board=A or arg=board=B in -semihosting-config"),
+    }
+}
+
+static EXECUTORS: [StaticCell<Executor>; 2] = [const { StaticCell::new() }; 2];
+
+fn board_a(calls: Option<u32>) -> ! {
+    Chip::start_core1(move || {
+        let agent = AGENTS.begin(name!(node "neighbour"), NEIGHBOUR, StampKind::Vector).unwrap();
+        RPC.begin(&agent, access()).unwrap();
+        let questions = agent.outbox(name!("questions"), &QUESTIONS, SERVER, CoreId::ZERO).unwrap();
+        let answers = agent.inbox(name!("answers"), &ANSWERS, SERVER, CoreId::ZERO).unwrap();
+        let client = RPC.client(&agent, name!(call "square"), NEAR, questions, answers).unwrap();
+        agent.start().unwrap();
+        EXECUTORS[1].init(Executor::new()).run(|spawner| {
+            spawn_watchdog(spawner, agent);
+            spawn(spawner, ask(agent, client, "A.1", calls));
+        })
+    })
+    .expect("core 1 is started once");
+    let agent = AGENTS.begin(name!(node "server"), SERVER, StampKind::Vector).unwrap();
+    RPC.begin(&agent, access()).unwrap();
+    let questions = agent.inbox(name!("questions"), &QUESTIONS, NEIGHBOUR, CoreId::ONE).unwrap();
+    let answers = agent.outbox(name!("answers"), &ANSWERS, NEIGHBOUR, CoreId::ONE).unwrap();
+    let (out, into) = ((name!("far answers"), &FAR_ANSWERS), (name!("far questions"), &FAR_QUESTIONS));
+    let (far_answers, far_questions) =
+        agent.serial(&LINK, line(), LinkConfig::BAUD_115200, FAR_CLIENT, out, into).unwrap();
+    let clients = [(questions, answers), (far_questions, far_answers)];
+    let server = RPC.server(&agent, name!(call "square"), clients).unwrap();
+    agent.start().unwrap();
+    EXECUTORS[0].init(Executor::new()).run(|spawner| {
+        spawn(spawner, pump(agent));
+        spawn_watchdog(spawner, agent);
+        spawn(spawner, answer(agent, server, calls));
+    })
+}
+
+fn board_b(calls: Option<u32>) -> ! {
+    Chip::start_core1(move || {
+        let agent = AGENTS.begin(name!(node "sensor"), SENSOR, StampKind::Vector).unwrap();
+        RPC.begin(&agent, access()).unwrap();
+        let samples = agent.outbox(name!("samples"), &SAMPLES, FAR_CLIENT, CoreId::ZERO).unwrap();
+        agent.start().unwrap();
+        EXECUTORS[1].init(Executor::new()).run(|spawner| {
+            spawn_watchdog(spawner, agent);
+            spawn(spawner, sense(samples));
+        })
+    })
+    .expect("core 1 is started once");
+    let agent = AGENTS.begin(name!(node "far client"), FAR_CLIENT, StampKind::Vector).unwrap();
+    RPC.begin(&agent, access()).unwrap();
+    let samples = agent.inbox(name!("samples"), &SAMPLES, SENSOR, CoreId::ONE).unwrap();
+    let (out, into) = ((name!("far questions"), &FAR_QUESTIONS), (name!("far answers"), &FAR_ANSWERS));
+    let (questions, answers) = agent.serial(&LINK, line(), LinkConfig::BAUD_115200, SERVER, out, into).unwrap();
+    let client = RPC.client(&agent, name!(call "square"), FAR, questions, answers).unwrap();
+    agent.start().unwrap();
+    EXECUTORS[0].init(Executor::new()).run(|spawner| {
+        spawn(spawner, pump(agent));
+        spawn_watchdog(spawner, agent);
+        spawn(spawner, collect(agent, samples));
+        spawn(spawner, ask(agent, client, "B.0", calls));
+    })
+}

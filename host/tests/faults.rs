@@ -3,7 +3,8 @@
 mod boards;
 
 use anyhow::Context as _;
-use boards::{LIMIT, first_watch, two_boards_with, wait_until};
+use boards::{LIMIT, first_watch, report, two_boards_with, wait_until};
+use std::time::Instant;
 use stillpoint::{Fault, NodeAddress, System};
 use stillpoint_core::control::{FaultBlock, StateCode};
 
@@ -124,6 +125,35 @@ fn a_crash_while_holding_the_cross_core_lock_does_not_hang_the_other_core() -> a
         [(LEFT0, "lock-panic"), (RIGHT1, "lock-panic"), (LEFT1, "lock-hardfault"), (RIGHT0, "lock-hardfault")]
     {
         crash(node, way)?;
+    }
+    Ok(())
+}
+
+/// How often the other core has had the lock, by its own count.
+fn turns(system: &mut System, at: NodeAddress, nodes: &[stillpoint::Node]) -> i32 {
+    let firmware = system.boards()[at.board].firmware();
+    let watches = &nodes[2 * at.board + 1 - at.core].watches;
+    watches.iter().find(|(name, _)| firmware.name("watch", *name) == Some("turns")).map_or(0, |(_, value)| *value)
+}
+
+#[test]
+fn the_lock_of_a_core_that_crashed_is_free_for_the_other_core() -> anyhow::Result<()> {
+    for ((at, _), way) in [(RIGHT0, "crash=lock-panic"), (RIGHT1, "crash=lock-hardfault")] {
+        let core = format!("core={}", at.core);
+        let (_machines, mut system) = two_boards_with("faults", [&[], &["lock=busy", way, &core]])?;
+        let halt = system.wait_parked(LIMIT)?;
+        system.prove()?;
+        let nodes = system.nodes()?;
+        let before = turns(&mut system, at, &nodes);
+        system.release(at, halt, LIMIT)?;
+        let until = Instant::now() + LIMIT;
+        loop {
+            let nodes = report(&mut system)?;
+            if turns(&mut system, at, &nodes) > before + 1 {
+                break;
+            }
+            anyhow::ensure!(Instant::now() < until, "the other core waits for the lock: {way} on {core}");
+        }
     }
     Ok(())
 }

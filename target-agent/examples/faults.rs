@@ -88,9 +88,13 @@ async fn feed() {
 
 /// Takes the cross-core lock again and again, for long.
 #[embassy_executor::task(pool_size = 2)]
-async fn occupy() {
-    loop {
+async fn occupy(agent: Agent) {
+    // After the watches of the task that this firmware is about.
+    embassy_futures::yield_now().await;
+    let turns = watch!(agent, "turns").expect("a free watch");
+    for turn in 1.. {
         critical_section::with(|_| spin(2_000));
+        turns.set(turn);
         embassy_futures::yield_now().await;
     }
 }
@@ -198,14 +202,14 @@ fn main() -> ! {
             agent.start().unwrap();
             executor.run(|spawner| {
                 spawn(spawner, produce(agent, outbox));
-                is_busy.then(|| spawn(spawner, occupy()));
+                is_busy.then(|| spawn(spawner, occupy(agent)));
             })
         } else {
             let inbox = agent.inbox(name!("to sink"), &INSIDE.0, me, CoreId::ZERO).unwrap();
             agent.start().unwrap();
             executor.run(|spawner| {
                 spawn(spawner, consume(agent, inbox));
-                is_busy.then(|| spawn(spawner, occupy()));
+                is_busy.then(|| spawn(spawner, occupy(agent)));
             })
         }
     })
@@ -223,7 +227,7 @@ fn main() -> ! {
         executor.run(|spawner| {
             spawn(spawner, pump(agent));
             spawn(spawner, relay(agent, inbox, far));
-            is_busy.then(|| spawn(spawner, occupy()));
+            is_busy.then(|| spawn(spawner, occupy(agent)));
         })
     } else {
         let outbox = agent.outbox(name!("to sink"), &INSIDE.0, neighbour, CoreId::ONE).unwrap();
@@ -236,7 +240,7 @@ fn main() -> ! {
                 watchdog::start(5 * Chip::COUNTER_HZ, in_park);
                 spawn(spawner, feed());
             }
-            is_busy.then(|| spawn(spawner, occupy()));
+            is_busy.then(|| spawn(spawner, occupy(agent)));
         })
     }
 }

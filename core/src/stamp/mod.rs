@@ -152,7 +152,12 @@ impl<const N: usize> Said<N> {
     }
 
     #[inline(always)]
-    pub(crate) fn write_changes(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
+    pub(crate) fn write_changes(
+        &mut self,
+        me: NodeId,
+        clock: &VectorClock<N>,
+        out: &mut [u8],
+    ) -> Result<usize, StampError> {
         let mask = self.changed | 1 << (me.0 & 31);
         let start = 1 + mask_bytes(N);
         let Some((head, body)) = out.split_at_mut_checked(start).filter(|(_, body)| body.len() >= 4 * N) else {

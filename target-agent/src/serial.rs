@@ -266,7 +266,7 @@ mod tests {
         let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
         for now in [0, 5_000_000, u32::MAX - 10] {
             let mut frame = [0; wire_bytes(MAX_FRAME)];
-            link.on_tick(now);
+            let _ = link.on_tick(now);
             while link.poll_transmit(now, &mut frame).is_ok_and(|length| length.is_some()) {}
             assert_eq!(ticks_until(link.next_deadline(now), now), Config::BAUD_115200.hello_interval);
         }

@@ -28,12 +28,22 @@ pub fn lint_everything() -> anyhow::Result<()> {
     say("lint", "format");
     command::run(cargo().args(["fmt", "--all", "--check"])).context("run `cargo fmt --all`")?;
     say("lint", "host crates");
-    command::run(cargo().args(["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"]))?;
+    command::run(cargo().args([
+        "clippy",
+        "--quiet",
+        "--all-targets",
+        "--features",
+        "stillpoint/qemu-tests",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
     command::run(cargo().args(["clippy", "--quiet", "--package", AGENT, "--tests", "--", "-D", "warnings"]))?;
     say("lint", format_args!("firmware ({})", toolchain.name()));
     debian_clippy_ready(toolchain)?;
-    let demos = [Firmware::examples(), Firmware::sabotaged(), Firmware::examples().without_kit()];
-    for firmware in demos.into_iter().chain([Firmware::unit_tests()]) {
+    let whole = [Firmware::examples(), Firmware::examples().without_kit()];
+    let demos = whole.into_iter().chain([Firmware::replay(), Firmware::sabotaged()]);
+    for firmware in demos.chain([Firmware::unit_tests()]) {
         command::run(firmware.cargo(toolchain, "clippy").args(["--quiet", "--", "-D", "warnings"]))?;
     }
     say("lint", "documentation");

@@ -112,7 +112,7 @@ impl Board {
                     layouts.push((address, layout));
                     address += layout.size as u32;
                 }
-                Err(HeaderError::NotAControlBlock(_)) if Instant::now() < until => std::thread::yield_now(),
+                Err(HeaderError::NotAControlBlock(_)) if Instant::now() < until => crate::poll::pause(),
                 Err(source) => return Err(BoardError::Header { core, source }),
             }
         }
@@ -213,7 +213,7 @@ impl Board {
                 self.learn_name(core, node.name);
                 return Ok(node);
             }
-            std::thread::yield_now();
+            crate::poll::pause();
         }
         match header {
             Ok(found) if found == layout => Err(BoardError::Unsteady(core)),
@@ -287,7 +287,7 @@ impl Board {
                     });
                 }
                 _ if Instant::now() > until => return Err(BoardError::NoAnswer { core, limit }),
-                _ => std::thread::yield_now(),
+                _ => crate::poll::pause(),
             }
         }
     }

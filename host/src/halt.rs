@@ -87,7 +87,7 @@ impl System {
                 return Ok(Halted { halt, already, nodes, lost, waiting, proof, took });
             }
             self.check_interrupt("the halt")?;
-            std::thread::yield_now();
+            crate::poll::pause();
         }
     }
 
@@ -194,7 +194,7 @@ impl System {
                 }
                 again_at = now + PATIENCE;
             }
-            std::thread::yield_now();
+            crate::poll::pause();
         }
     }
 }

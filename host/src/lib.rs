@@ -25,6 +25,7 @@ mod memory;
 mod nearest;
 mod node;
 mod open;
+mod poll;
 mod probe_halt;
 mod recount;
 mod ring;

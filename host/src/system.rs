@@ -231,7 +231,7 @@ impl System {
                 }
                 return Err(SystemError::TimeOut { waiting, what: "the halt", limit });
             }
-            std::thread::yield_now();
+            crate::poll::pause();
         }
     }
 
@@ -244,7 +244,7 @@ impl System {
                 Err(SystemError::Cut(NoCertificate { why: CutError::Sessions(_), .. })) if Instant::now() < until => {}
                 proof => return proof,
             }
-            std::thread::yield_now();
+            crate::poll::pause();
         }
     }
 

@@ -93,7 +93,19 @@ mod tests {
 
     fn port(count: u32, ledger: Option<Ledger>) -> Port {
         let (direction, peer) = (Direction::Out, NodeId(1));
-        Port { id: PortId(0), direction, peer, name: 0, count, marker: None, lost: 0, queue: 0, up: true, ledger }
+        Port {
+            id: PortId(0),
+            direction,
+            peer,
+            name: 0,
+            count,
+            marker: None,
+            lost: 0,
+            queue: 0,
+            up: true,
+            ledger,
+            is_rpc: false,
+        }
     }
 
     fn ring(written: u32, read: u32, marker: Option<u32>) -> RawRing {

@@ -43,7 +43,7 @@ pub struct Args {
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let limit = Duration::from_secs(args.limit);
     if let Some(node) = &args.delayed {
-        return delayed::run(node, context);
+        return delayed::run(node, limit, context);
     }
     if args.sequential || args.group {
         return probed::run(args.group, context);

@@ -2,12 +2,13 @@
 use crate::cli::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;
-use stillpoint_core::{Command, Direction};
+use std::time::Duration;
+use stillpoint_core::Direction;
 
 #[derive(Serialize)]
 struct Answer {
     suspended: String,
-    /// Plain ports to and from it: what waits at them is not protected.
+    /// Plain ports to and from it: what waits at them is not protected. Calls are.
     unprotected: Vec<Port>,
 }
 
@@ -19,18 +20,18 @@ struct Port {
     direction: &'static str,
 }
 
-pub(super) fn run(name: &str, context: &mut Context) -> Result<Exit, CliError> {
+pub(super) fn run(name: &str, limit: Duration, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let system = context.system()?;
     let at = system.find(name)?;
-    system.command(at, &Command::Suspend)?;
+    system.suspend(at, limit)?;
     let stopped = system.node(at)?;
     let suspended = system.node_name(at);
     let mut unprotected = Vec::new();
     for at in system.addresses() {
         let node = system.node(at)?;
         let owner = system.node_name(at);
-        for port in node.ports.iter().filter(|port| port.peer == stopped.id) {
+        for port in node.ports.iter().filter(|port| port.peer == stopped.id && !port.is_rpc) {
             let port_name = system.boards()[at.board].port_name(port);
             let direction = if port.direction == Direction::Out { "out" } else { "in" };
             unprotected.push(Port { node: owner.clone(), port: port_name, peer: suspended.clone(), direction });

@@ -45,6 +45,7 @@ pub enum CliError {
         source: SessionError,
     },
     /// The machines of emulated boards would not.
+    #[cfg(feature = "qemu")]
     #[error(transparent)]
     Machines(SessionError),
     /// The boards did not do what was asked.

@@ -71,11 +71,14 @@ pub struct ChannelState {
     pub channel: Channel,
     /// The messages in flight, oldest first.
     pub in_flight: Vec<InFlight>,
-    pub(crate) sent: u32,
-    pub(crate) received: u32,
+    /// Messages sent, by the sender's count.
+    pub sent: u32,
+    /// Messages received, by the receiver's count.
+    pub received: u32,
     /// Messages that resets of either end took with them before the present session; they are in no other count.
     pub lost_by_reset: u32,
-    pub(crate) marker: Option<u32>,
+    /// The position of the marker of this halt, if the receiver has one.
+    pub marker: Option<u32>,
 }
 
 /// A halted state that proved itself.
@@ -106,26 +109,37 @@ impl Cut {
         if self.nodes.iter().any(|node| node.nodes != size) {
             return Err(CutError::Sizes(self.nodes.iter().map(|node| node.nodes).collect()));
         }
-        let recounts = self.channels()?;
+        let recounts = self.channels().into_iter().collect::<Result<Vec<_>, _>>()?;
         // While a node runs its counts and its rings are of different moments.
         let all_parked = self.nodes.iter().all(Node::is_parked);
         if all_parked {
             recounts.iter().try_for_each(Recount::check_markers)?;
         }
         let channels: Vec<ChannelState> = recounts.iter().map(|recount| recount.state.clone()).collect();
+        let (halt, frontier) = self.check_sized(&channels)?;
+        recounts.iter().try_for_each(Recount::check_counts)?;
+        Ok(HaltProof { halt, frontier, channels, orders: self.nodes.iter().map(|node| node.order.clone()).collect() })
+    }
+
+    /// Checks one channel as if it were the only one, in a system whose nodes are in order.
+    pub(crate) fn check_channel(&self, recount: &Recount) -> Result<(), CutError> {
+        recount.check_markers()?;
+        self.check_sized(std::slice::from_ref(&recount.state))?;
+        recount.check_counts()
+    }
+
+    /// Checks these channels, and all nodes.
+    pub(crate) fn check_sized(&self, channels: &[ChannelState]) -> Result<(HaltId, Vec<u32>), CutError> {
+        let size = self.nodes.first().map_or(0, |node| node.nodes);
         macro_rules! check_for {
             ($($n:literal)*) => {
                 match size {
-                    $($n => self.check::<$n>(&channels)?,)*
-                    _ => return Err(CutError::Sizes(vec![size])),
+                    $($n => Ok(self.check::<$n>(channels)?),)*
+                    _ => Err(CutError::Sizes(vec![size])),
                 }
             };
         }
-        let (halt, frontier) = check_for!(
-            1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
-        );
-        recounts.iter().try_for_each(Recount::check_counts)?;
-        Ok(HaltProof { halt, frontier, channels, orders: self.nodes.iter().map(|node| node.order.clone()).collect() })
+        check_for!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
     }
 
     fn check<const N: usize>(&self, channels: &[ChannelState]) -> Result<(HaltId, Vec<u32>), Violation> {
@@ -146,29 +160,43 @@ impl Cut {
         Ok((certificate.halt, certificate.cut.frontier().iter().map(|number| number.0).collect()))
     }
 
-    /// Every channel, recounted from its rings.
-    fn channels(&self) -> Result<Vec<Recount>, CutError> {
-        let mut channels = Vec::new();
-        for node in &self.nodes {
-            for out in node.ports.iter().filter(|port| port.direction == Direction::Out) {
-                let none = || CutError::NoPeer { node: node.id.0, port: out.id.0, peer: out.peer.0 };
-                let peer = self.nodes.iter().find(|peer| peer.id == out.peer).ok_or_else(none)?;
-                let into = peer.ports.iter().find(|port| is_other_end(node, out, port)).ok_or_else(none)?;
-                let channel = Channel { from: node.id, out: out.id, to: peer.id, into: into.id };
-                let ring = |end| self.rings.iter().find(|(at, _)| *at == end).map(|(_, ring)| ring).ok_or_else(none);
-                let (at_sender, at_receiver) = (ring((node.id, out.id))?, ring((peer.id, into.id))?);
-                let state = ChannelState {
-                    channel,
-                    in_flight: in_flight(channel, (out, at_sender), (into, at_receiver))?,
-                    sent: out.count,
-                    received: into.count,
-                    lost_by_reset: out.lost.wrapping_add(into.lost),
-                    marker: into.marker,
-                };
-                channels.push(Recount::new(state, peer.last_halt, (out, at_sender), (into, at_receiver)));
-            }
-        }
-        Ok(channels)
+    /// Every channel, recounted from its rings, or why it cannot be.
+    pub(crate) fn channels(&self) -> Vec<Result<Recount, CutError>> {
+        let ends = self.nodes.iter().flat_map(|node| node.ports.iter().map(move |port| (node, port)));
+        let outgoing = ends.filter(|(_, port)| port.direction == Direction::Out);
+        outgoing.map(|(node, out)| self.channel(node, out)).collect()
+    }
+
+    /// The two ends of every channel, without a look at what is in it.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = Channel> {
+        let ends = self.nodes.iter().flat_map(|node| node.ports.iter().map(move |port| (node, port)));
+        let outgoing = ends.filter(|(_, port)| port.direction == Direction::Out);
+        outgoing.filter_map(|(node, out)| {
+            let (peer, into) = self.other_end(node, out)?;
+            Some(Channel { from: node.id, out: out.id, to: peer.id, into: into.id })
+        })
+    }
+
+    fn other_end(&self, node: &Node, out: &Port) -> Option<(&Node, &Port)> {
+        let peer = self.nodes.iter().find(|peer| peer.id == out.peer)?;
+        peer.ports.iter().find(|port| is_other_end(node, out, port)).map(|into| (peer, into))
+    }
+
+    fn channel(&self, node: &Node, out: &Port) -> Result<Recount, CutError> {
+        let none = || CutError::NoPeer { node: node.id.0, port: out.id.0, peer: out.peer.0 };
+        let (peer, into) = self.other_end(node, out).ok_or_else(none)?;
+        let channel = Channel { from: node.id, out: out.id, to: peer.id, into: into.id };
+        let ring = |end| self.rings.iter().find(|(at, _)| *at == end).map(|(_, ring)| ring).ok_or_else(none);
+        let (at_sender, at_receiver) = (ring((node.id, out.id))?, ring((peer.id, into.id))?);
+        let state = ChannelState {
+            channel,
+            in_flight: in_flight(channel, (out, at_sender), (into, at_receiver))?,
+            sent: out.count,
+            received: into.count,
+            lost_by_reset: out.lost.wrapping_add(into.lost),
+            marker: into.marker,
+        };
+        Ok(Recount::new(state, peer.last_halt, (out, at_sender), (into, at_receiver)))
     }
 }
 

@@ -1,12 +1,15 @@
 //! What the ELF file of a firmware says: where its control blocks are, and what its names are.
 use crate::Image;
-use object::{Object as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use stillpoint_core::control::VERSION_SYMBOL;
 
 /// The symbol under which an instrumented firmware keeps its control blocks.
 const SHARED: &str = "STILLPOINT_SHARED";
+
+/// The symbol of the number of counts per second of the chip's counter.
+const COUNTER_HZ: &str = "STILLPOINT_COUNTER_HZ";
 
 /// Why a file is not a firmware that can be debugged.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +50,10 @@ pub struct Firmware {
     pub shared: u32,
     /// What is loaded.
     pub image: Image,
+    /// Its ELF file, in which the debug information is.
+    pub path: PathBuf,
+    /// Counts per second of the chip's counter, if the firmware says so.
+    pub counter_hz: Option<u32>,
     /// Texts of ports, watches and tracepoints, by kind and number.
     names: BTreeMap<(String, u16), String>,
 }
@@ -57,13 +64,15 @@ impl Firmware {
         let bytes = std::fs::read(path).map_err(|source| FirmwareError::Read { path: path.to_owned(), source })?;
         let not_elf = |source| FirmwareError::NotElf { path: path.to_owned(), source };
         let file = object::File::parse(&*bytes).map_err(not_elf)?;
-        let (mut shared, mut speaks_our_version) = (None, false);
+        let (mut shared, mut speaks_our_version, mut counter_hz) = (None, false, None);
         let mut names = BTreeMap::new();
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };
             speaks_our_version |= name == VERSION_SYMBOL;
             if name == SHARED {
                 shared = Some(symbol.address() as u32);
+            } else if name == COUNTER_HZ {
+                counter_hz = read_word(&file, symbol.address());
             } else if let Some((kind, text)) = split_name(name) {
                 names.insert((kind.to_owned(), symbol.address() as u16), text.to_owned());
             }
@@ -72,7 +81,7 @@ impl Firmware {
         if !speaks_our_version {
             return Err(FirmwareError::OtherVersion { path: path.to_owned(), symbol: VERSION_SYMBOL });
         }
-        Ok(Self { shared, image: Image::of(&file), names })
+        Ok(Self { shared, image: Image::of(&file), path: path.to_owned(), counter_hz, names })
     }
 
     /// Every name of a kind, by number. A text may have several numbers: one for each place that uses it.
@@ -86,6 +95,12 @@ impl Firmware {
     pub fn name(&self, kind: &str, number: u16) -> Option<&str> {
         self.names.get(&(kind.to_owned(), number)).map(String::as_str)
     }
+}
+
+/// A word of the image.
+fn read_word(file: &object::File<'_>, address: u64) -> Option<u32> {
+    let word = file.sections().find_map(|section| section.data_range(address, 4).ok().flatten())?;
+    word.try_into().ok().map(u32::from_le_bytes)
 }
 
 /// Kind and text of a symbol that is a name: `stillpoint|kind|text|file|line|column`.

@@ -6,25 +6,33 @@
 //! [`stillpoint_core::Certificate`].
 #![forbid(unsafe_code)]
 
+pub mod backtrace;
 mod board;
 pub mod breakpoint;
 mod channel_name;
 pub mod config;
 mod cut;
+mod cut_report;
 mod delayed;
+pub mod dwarf;
 pub mod emulated;
 pub mod expr;
 mod fault;
 mod firmware;
 mod flash;
+mod freeze;
 mod halt;
 mod hardware;
 mod image;
+mod in_flight;
+mod ledger;
 mod lock;
 mod memory;
+mod names;
 mod nearest;
 mod node;
 mod open;
+pub mod payload;
 mod poll;
 mod probe_halt;
 mod recount;
@@ -33,17 +41,22 @@ mod session;
 mod state;
 mod status;
 mod system;
+pub mod trace;
 
 pub use board::{Board, BoardError};
 pub use channel_name::{ChannelName, NoCertificate};
 pub use cut::{ChannelState, Cut, CutError, HaltProof};
+pub use cut_report::{ChannelLine, Check, CutReport, NodeMoment};
 pub use fault::Fault;
 pub use firmware::{Firmware, FirmwareError};
 pub use flash::{FlashStep, flash};
 pub use halt::{Halted, Lost};
 pub use image::{Image, Likeness};
+pub use in_flight::{Held, Message};
+pub use ledger::{SkewLedger, SkewLine, StopTime};
 pub use lock::{BoardLock, LockError};
 pub use memory::{Memory, MemoryError, ProbeMemory};
+pub use names::Names;
 pub use nearest::{did_you_mean, nearest};
 pub use node::{Node, Port, Slot};
 pub use open::{OpenCause, OpenError};

@@ -38,3 +38,11 @@ impl Memory for ProbeMemory {
         core.flush().map_err(fail)
     }
 }
+
+/// Reads bytes from anywhere: memory is read in words.
+pub(crate) fn read_bytes(memory: &mut dyn Memory, address: u32, length: usize) -> Result<Vec<u8>, MemoryError> {
+    let before = (address % 4) as usize;
+    let mut words = vec![0; (before + length).div_ceil(4)];
+    memory.read(address - before as u32, &mut words)?;
+    Ok(words.into_iter().flat_map(u32::to_le_bytes).skip(before).take(length).collect())
+}

@@ -33,8 +33,8 @@ impl RawRing {
         Ok(last.is_some() && last == before)
     }
 
-    /// The words of a slot from the message's first to its last, and where in them it begins and ends.
-    fn message(&self, memory: &mut dyn Memory, address: u32, number: u32) -> Result<Option<Vec<u8>>, MemoryError> {
+    /// The bytes of a message by its number, if there is a slot for it.
+    pub fn message(&self, memory: &mut dyn Memory, address: u32, number: u32) -> Result<Option<Vec<u8>>, MemoryError> {
         let Some(slot) = RingLayout::slot(&self.head, number) else { return Ok(None) };
         let mut words = vec![0; (self.head[2] >> 18) as usize];
         memory.read(address + 4 * slot as u32, &mut words)?;

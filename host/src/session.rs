@@ -45,6 +45,9 @@ pub enum SessionError {
     /// The firmware could not be written.
     #[error("cannot write the firmware: {0}")]
     Flash(String),
+    /// Its registers can be read only while it is halted.
+    #[error("the core runs; its registers can be read only while it is halted")]
+    Running,
     /// The probe has no such operation.
     #[error("its probe cannot halt all cores as one; a consistent halt needs no such help: leave --group out")]
     NoGroup,

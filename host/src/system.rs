@@ -249,6 +249,12 @@ impl System {
     }
 
     fn prove_once(&mut self) -> Result<HaltProof, SystemError> {
+        let cut = self.read_cut()?;
+        cut.prove().or_else(|error| Err(self.explain(error, &cut.nodes)?.into()))
+    }
+
+    /// What every node and every ring says.
+    pub(crate) fn read_cut(&mut self) -> Result<Cut, SystemError> {
         let nodes = self.nodes()?;
         let mut rings = Vec::new();
         for (at, node) in self.addresses().into_iter().zip(&nodes) {
@@ -257,12 +263,11 @@ impl System {
                 rings.push(((node.id, port.id), ring));
             }
         }
-        let cut = Cut { nodes, rings };
-        cut.prove().or_else(|error| Err(self.explain(error, &cut.nodes)?.into()))
+        Ok(Cut { nodes, rings })
     }
 
     /// Looks at the messages themselves to tell a repeated one from a late one, and finds the names of the channel.
-    fn explain(&mut self, mut why: CutError, nodes: &[Node]) -> Result<NoCertificate, SystemError> {
+    pub(crate) fn explain(&mut self, mut why: CutError, nodes: &[Node]) -> Result<NoCertificate, SystemError> {
         let Some(channel) = why.channel() else { return Ok(NoCertificate { channel: None, why }) };
         let addresses = self.addresses();
         let find = |id| nodes.iter().zip(&addresses).find(|(node, _)| node.id == id);

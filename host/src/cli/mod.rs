@@ -7,6 +7,7 @@ mod break_;
 mod break_report;
 mod break_store;
 mod context;
+mod cut;
 #[cfg(feature = "qemu")]
 mod down;
 mod error;
@@ -18,6 +19,7 @@ mod reset;
 mod resume;
 mod run;
 mod status;
+mod trace;
 #[cfg(feature = "qemu")]
 mod up;
 
@@ -63,8 +65,10 @@ enum Command {
     Info(info::Args),
     Status(status::Args),
     Halt(halt::Args),
+    Cut(cut::Args),
     Resume(resume::Args),
     Break(break_::Args),
+    Trace(trace::Args),
 }
 
 impl Command {
@@ -80,8 +84,10 @@ impl Command {
             Self::Info(args) => info::run(args, context),
             Self::Status(args) => status::run(args, context),
             Self::Halt(args) => halt::run(args, context),
+            Self::Cut(args) => cut::run(args, context),
             Self::Resume(args) => resume::run(args, context),
             Self::Break(args) => break_::run(args, context),
+            Self::Trace(args) => trace::run(args, context),
         }
     }
 }

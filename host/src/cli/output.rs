@@ -65,6 +65,8 @@ pub mod paint {
     pub const WARN: Style = AnsiColor::Yellow.on_default();
     /// Of names.
     pub const NAME: Style = Style::new().bold();
+    /// Of what is there for those who look closely.
+    pub const FAINT: Style = Style::new().dimmed();
     /// Of what goes on.
     pub const NEWS: Style = AnsiColor::Cyan.on_default();
 }

@@ -41,6 +41,12 @@ pub struct Mps2An521;
 #[cfg(feature = "replay")]
 static OBSERVERS: crate::replay::Observers<Mps2An521> = crate::replay::Observers::new();
 
+/// What the counts of [`Platform::counter`] are worth, for hosts that read the ELF.
+#[cfg(feature = "enabled")]
+#[unsafe(no_mangle)]
+#[used]
+static STILLPOINT_COUNTER_HZ: u32 = Mps2An521::COUNTER_HZ;
+
 static DOORBELLS: Doorbells<Mps2An521> = Doorbells::new();
 #[cfg(feature = "enabled")]
 static FAULT_HANDLERS: FaultHandlers<Mps2An521> = FaultHandlers::new();

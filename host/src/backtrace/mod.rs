@@ -1,0 +1,66 @@
+//! Where each core of a halted board stands in user code.
+//!
+//! A parked core spins in the agent, in an interrupt handler or at the end of an event. Its registers are read by halting
+//! it for a moment through the probe; what it did before is unwound by the firmware's debug information, and the frames
+//! of the kit itself are told apart from those of the user.
+mod frame;
+mod stack;
+mod unwind;
+
+pub use frame::{Frame, FrameKind};
+pub use unwind::{Unwinder, UnwinderError};
+
+use crate::{Board, SessionError};
+use serde::Serialize;
+
+/// Why there is no backtrace of a core.
+#[derive(Debug, thiserror::Error)]
+pub enum BacktraceError {
+    /// The board was not opened through a probe.
+    #[error("its registers cannot be read: the board is not behind a probe")]
+    NoProbe,
+    /// The probe could not.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The debug information is missing or damaged.
+    #[error(transparent)]
+    Unwinder(#[from] UnwinderError),
+}
+
+/// Where a core stands: the function it is in first, then who called it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Backtrace {
+    /// All frames, those of the kit among them.
+    pub frames: Vec<Frame>,
+}
+
+impl Backtrace {
+    /// Where the core stands in user code: the innermost frame that is the user's own.
+    #[must_use]
+    pub fn user(&self) -> Option<&Frame> {
+        self.past_the_agent().iter().find(|frame| frame.kind == FrameKind::User)
+    }
+
+    /// The frames past those in which the kit keeps the core: from the code it interrupted, or that called it, on.
+    #[must_use]
+    pub fn past_the_agent(&self) -> &[Frame] {
+        let parked = self.frames.iter().position(|frame| frame.is_park()).unwrap_or(0);
+        let behind = &self.frames[parked..];
+        // Parked in an interrupt: what lies behind the exception is what the core was doing.
+        if let Some(exception) = behind.iter().position(|frame| frame.kind == FrameKind::Exception) {
+            return &behind[exception + 1..];
+        }
+        let first = behind.iter().position(|frame| frame.kind != FrameKind::Kit).unwrap_or(0);
+        &behind[first..]
+    }
+}
+
+impl Board {
+    /// The backtrace of a core that the probe has halted.
+    pub fn backtrace(&mut self, core: usize, unwinder: &Unwinder) -> Result<Backtrace, BacktraceError> {
+        let session = self.session().ok_or(BacktraceError::NoProbe)?;
+        let (registers, stack) = stack::capture(session, core)?;
+        let frames = unwinder.unwind(session, core, registers, stack)?;
+        Ok(Backtrace { frames })
+    }
+}

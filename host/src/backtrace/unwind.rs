@@ -1,0 +1,118 @@
+//! From registers and a stack to frames with names.
+use super::frame::{Frame, FrameKind, kind_of, tidy};
+use super::stack::{Stack, StackMemory};
+use crate::{Session, SessionError};
+use probe_rs::RegisterValue;
+use probe_rs_debug::{DebugInfo, DebugRegisters, StackFrame, exception_handler_for_core};
+use std::path::{Path, PathBuf};
+
+/// No backtrace is longer.
+const MOST_FRAMES: usize = 64;
+
+/// What the unwinder calls an exception that is none.
+const NOT_AN_EXCEPTION: &str = "<No active exception>";
+
+/// Why a firmware's stacks cannot be unwound.
+#[derive(Debug, thiserror::Error)]
+pub enum UnwinderError {
+    /// It has no debug information, or it is damaged.
+    #[error("{path} has no usable debug information: {cause}; build the firmware with `debug = 2`", path = path.display())]
+    DebugInfo {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
+}
+
+/// Unwinds the stacks of one firmware.
+pub struct Unwinder {
+    info: DebugInfo,
+    names: addr2line::Loader,
+}
+
+impl Unwinder {
+    /// Reads the debug information of an ELF file.
+    pub fn read(path: &Path) -> Result<Self, UnwinderError> {
+        let fail = |cause: String| UnwinderError::DebugInfo { path: path.to_owned(), cause };
+        let info = DebugInfo::from_file(path).map_err(|error| fail(error.to_string()))?;
+        let names = addr2line::Loader::new(path).map_err(|error| fail(error.to_string()))?;
+        Ok(Self { info, names })
+    }
+
+    pub(super) fn unwind(
+        &self,
+        session: &mut Session,
+        core: usize,
+        registers: DebugRegisters,
+        stack: Stack,
+    ) -> Result<Vec<Frame>, SessionError> {
+        let fail = |what| move |source| SessionError::Probe { what, source };
+        let mut live = session.probe().core(core).map_err(fail("reach a core"))?;
+        let handler = exception_handler_for_core(live.core_type());
+        let set = live.instruction_set().ok();
+        let mut memory = StackMemory { stack, live };
+        let raw = self.info.unwind(&mut memory, registers, &*handler, set, MOST_FRAMES);
+        Ok(self.name(&raw.map_err(fail("unwind the stack of a core"))?))
+    }
+
+    /// Names what was unwound. The unwinder's own names have no paths, so only its registers are used.
+    fn name(&self, raw: &[StackFrame]) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        for (index, frame) in raw.iter().enumerate() {
+            let next = raw.get(index + 1);
+            let Some(address) = program_counter(&frame.registers) else { continue };
+            if frame.local_variables.is_none() && next.is_some_and(|next| next.registers == frame.registers) {
+                if frame.function_name == NOT_AN_EXCEPTION {
+                    // A return address as the core had it at its reset: this is where it began.
+                    break;
+                }
+                frames.push(exception(frame.function_name.clone(), address));
+                continue;
+            }
+            if next.is_some_and(|next| next.registers == frame.registers) {
+                // An inlined function: the last one at this address stands for all.
+                continue;
+            }
+            // Of a caller the unwinder gives the call itself, not where it will go on.
+            frames.extend(self.at(address));
+        }
+        frames
+    }
+
+    /// The function at an address, and those inlined into it, innermost first.
+    fn at(&self, address: u32) -> Vec<Frame> {
+        let probe = u64::from(address);
+        let mut frames = Vec::new();
+        if let Ok(mut found) = self.names.find_frames(probe) {
+            while let Ok(Some(frame)) = found.next() {
+                let name = frame.function.as_ref().and_then(|name| name.demangle().ok().map(|name| name.into_owned()));
+                let Some(function) = name else { continue };
+                let place = frame.location;
+                let file = place.as_ref().and_then(|place| place.file).map(str::to_owned);
+                let line = place.and_then(|place| place.line);
+                let kind = kind_of(&function, file.as_deref());
+                frames.push(Frame { function: tidy(&function), file, line, address, inlined: true, kind });
+            }
+        }
+        match frames.last_mut() {
+            Some(outermost) => outermost.inlined = false,
+            None => {
+                let symbol = self.names.find_symbol(probe).map_or_else(|| "unknown function".into(), str::to_owned);
+                let kind = FrameKind::Unknown;
+                frames.push(Frame { function: symbol, file: None, line: None, address, inlined: false, kind });
+            }
+        }
+        frames
+    }
+}
+
+fn exception(description: String, address: u32) -> Frame {
+    Frame { function: description, file: None, line: None, address, inlined: false, kind: FrameKind::Exception }
+}
+
+fn program_counter(registers: &DebugRegisters) -> Option<u32> {
+    let value: RegisterValue = registers.get_program_counter()?.value?;
+    let address: u32 = value.try_into().ok()?;
+    Some(address & !1)
+}

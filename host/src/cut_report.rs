@@ -1,0 +1,269 @@
+//! Everything there is to say of a halted system: the certificate, where every node stands, what is in flight, the skew.
+mod checks;
+
+use crate::backtrace::{Backtrace, Unwinder};
+use crate::dwarf::DebugTypes;
+use crate::in_flight::{Found, Held, Holder, Message, message};
+use crate::ledger::{SkewLedger, ledger};
+use crate::names::Names;
+use crate::recount::Recount;
+use crate::{Cut, CutError, Node, NodeAddress, Port, System, SystemError};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use stillpoint_core::{Direction, EventNumber, NodeId};
+
+/// A halted system, as the user sees it.
+#[derive(Clone, Debug, Serialize)]
+pub struct CutReport {
+    /// Which halt, if all nodes are in the same.
+    pub halt: Option<u16>,
+    /// Whether the halted state is one consistent moment.
+    pub valid: bool,
+    /// Each check of the certificate.
+    pub checks: Vec<Check>,
+    /// Every node.
+    pub nodes: Vec<NodeMoment>,
+    /// Every channel.
+    pub channels: Vec<ChannelLine>,
+    /// Who triggered, by which path, and what it cost.
+    pub ledger: SkewLedger,
+}
+
+/// One thing that a certificate says.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// What was checked.
+    pub what: &'static str,
+    /// The figures.
+    pub figures: String,
+    /// Whether it was: what nodes that run say of channels is no moment at all.
+    pub checked: bool,
+    /// What is wrong, where something is.
+    pub wrong: Vec<String>,
+}
+
+/// One node of a cut.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeMoment {
+    /// What it is called.
+    pub name: String,
+    /// Its number.
+    pub id: u8,
+    /// Its board.
+    pub board: String,
+    /// Its core.
+    pub core: usize,
+    /// Whether it is parked in a consistent halt.
+    pub parked: bool,
+    /// How often it was reset.
+    pub epoch: u8,
+    /// The number of its last event in that epoch.
+    pub event: u32,
+    /// Where its core stands; `None` if that could not be found out.
+    pub backtrace: Option<Backtrace>,
+    /// Why there is no backtrace.
+    pub no_backtrace: Option<String>,
+}
+
+/// One channel of a cut.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChannelLine {
+    /// Its two ends.
+    pub name: String,
+    /// The type of its messages.
+    pub carries: Option<String>,
+    /// Messages sent.
+    pub sent: u32,
+    /// Messages received.
+    pub received: u32,
+    /// Messages that resets took before the present session; they are in no other count.
+    pub lost_by_reset: u32,
+    /// Where the marker of this halt stands, if there is one.
+    pub marker: Option<u32>,
+    /// The messages in flight, oldest first.
+    pub in_flight: Vec<Message>,
+    /// What is wrong with it.
+    pub wrong: Option<String>,
+}
+
+/// How long it may take until the frames that were on the wire when all nodes parked have arrived.
+const QUIET_LIMIT: Duration = Duration::from_secs(5);
+
+/// Whether the two ends of every link agree on what is between them.
+fn is_quiet(cut: &Cut) -> bool {
+    !cut.channels().iter().any(|channel| matches!(channel, Err(CutError::Sessions(_))))
+}
+
+/// The debug information of each firmware, read once.
+#[derive(Default)]
+struct Debug {
+    types: HashMap<PathBuf, Option<DebugTypes>>,
+    unwinders: HashMap<PathBuf, Result<Unwinder, String>>,
+}
+
+impl System {
+    /// Looks at a halted system. Boards stay as they are; while all nodes are parked their cores are stopped by the probe
+    /// for the moment that the look takes, and wait on as before.
+    pub fn cut_report(&mut self) -> Result<CutReport, SystemError> {
+        let until = Instant::now() + QUIET_LIMIT;
+        loop {
+            let last = Instant::now() > until;
+            let cut = self.read_cut()?;
+            if !cut.nodes.iter().all(Node::is_parked) {
+                return self.describe(&cut);
+            }
+            // Frames may still move: then one end's ledger is older than what the other end heard of it.
+            let look = |system: &mut Self| {
+                let cut = system.read_cut()?;
+                if last || is_quiet(&cut) { system.describe(&cut).map(Some) } else { Ok(None) }
+            };
+            if (last || is_quiet(&cut))
+                && let Some(report) = self.while_frozen(look)?
+            {
+                return Ok(report);
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn describe(&mut self, cut: &Cut) -> Result<CutReport, SystemError> {
+        let names = Names::of(self, &cut.nodes);
+        let mut debug = Debug::default();
+        let (mut channels, mut lost) = (Vec::new(), Vec::new());
+        for recount in cut.channels() {
+            match recount {
+                Ok(recount) => channels.push(self.channel_line(cut, &recount, &names, &mut debug)?),
+                Err(error) => lost.push(checks::no_channel(&error, &names)),
+            }
+        }
+        let checks = checks::all(cut, &channels, lost, &names);
+        let all_parked = cut.nodes.iter().all(Node::is_parked);
+        let addresses = self.addresses();
+        let mut nodes = Vec::new();
+        for (at, node) in addresses.iter().zip(&cut.nodes) {
+            nodes.push(self.node_moment(*at, node, &names, all_parked, &mut debug));
+        }
+        let pairs: Vec<_> = addresses.into_iter().zip(&cut.nodes).collect();
+        let hz: Vec<_> = self.boards().iter().map(|board| board.firmware().counter_hz).collect();
+        let halt = cut.check_sized(&[]).ok().map(|(halt, _)| halt.0);
+        let valid = checks.iter().all(|check| check.checked && check.wrong.is_empty());
+        Ok(CutReport { halt, valid, checks, nodes, channels, ledger: ledger(&pairs, &names, |board| hz[board]) })
+    }
+
+    fn node_moment(
+        &mut self,
+        at: NodeAddress,
+        node: &Node,
+        names: &Names,
+        all_parked: bool,
+        debug: &mut Debug,
+    ) -> NodeMoment {
+        let number = EventNumber(node.clock.get(usize::from(node.id.0)).copied().unwrap_or(0));
+        let board = &mut self.boards()[at.board];
+        let backtrace = if all_parked {
+            let path = board.firmware().path.clone();
+            let unwinder = debug.unwinders.entry(path.clone());
+            let unwinder = unwinder.or_insert_with(|| Unwinder::read(&path).map_err(|error| error.to_string()));
+            match unwinder {
+                Ok(unwinder) => board.backtrace(at.core, unwinder).map_err(|error| error.to_string()),
+                Err(why) => Err(why.clone()),
+            }
+        } else {
+            Err("not every node is parked, so no core is disturbed".into())
+        };
+        NodeMoment {
+            name: names.node(node.id),
+            id: node.id.0,
+            board: board.name().to_owned(),
+            core: at.core,
+            parked: node.is_parked(),
+            epoch: number.epoch(),
+            event: number.count(),
+            no_backtrace: backtrace.as_ref().err().cloned(),
+            backtrace: backtrace.ok(),
+        }
+    }
+
+    fn channel_line(
+        &mut self,
+        cut: &Cut,
+        recount: &Recount,
+        names: &Names,
+        debug: &mut Debug,
+    ) -> Result<ChannelLine, SystemError> {
+        let state = &recount.state;
+        let channel = state.channel;
+        let out = self.end(cut, channel.from, channel.out.0, Direction::Out);
+        let into = self.end(cut, channel.to, channel.into.0, Direction::In);
+        let (mut found, mut carries) = (Found::new(), None);
+        if let (Some((sender, out)), Some((receiver, into))) = (out, into) {
+            let fail = |board: &str| {
+                let board = board.to_owned();
+                move |source| SystemError::Board { board, source: crate::BoardError::Memory(source) }
+            };
+            let [sender_name, receiver_name] = [sender, receiver].map(|at| self.boards()[at.board].name().to_owned());
+            let holder = &mut self.holder(receiver.board, debug);
+            carries = holder.carries(&into);
+            found = holder.ring(&into, Held::Ring).map_err(fail(&receiver_name))?;
+            if let (Some(sent), Some(accepted)) = (&out.ledger, &into.ledger) {
+                let (first, count) = (accepted.waiting_before_reset, accepted.waiting);
+                found.extend(holder.link(&into, Held::ReceiverLink, first, count).map_err(fail(&receiver_name))?);
+                let holder = &mut self.holder(sender.board, debug);
+                let above = accepted.accepted_next.wrapping_sub(sent.sent_first);
+                let count = sent.sent_end.wrapping_sub(accepted.accepted_next);
+                found.extend(holder.link(&out, Held::SenderLink, above, count).map_err(fail(&sender_name))?);
+                found.extend(holder.ring(&out, Held::SenderRing).map_err(fail(&sender_name))?);
+            }
+        }
+        let types = self.types_of(cut, channel.to, debug);
+        let plain = types.zip(carries.as_ref().map(|(_, ty)| *ty));
+        let nodes = cut.nodes.first().map_or(0, |node| node.nodes);
+        let missing = || (Held::Ring, None);
+        let mut found = found.into_iter();
+        let numbered = state.in_flight.iter().map(|of| (of.number, found.next().unwrap_or_else(missing)));
+        let in_flight: Vec<Message> = numbered.map(|(number, raw)| message(number, raw, nodes, plain)).collect();
+        Ok(ChannelLine {
+            name: names.channel(&channel),
+            carries: carries.map(|(name, _)| name),
+            sent: state.sent,
+            received: state.received,
+            lost_by_reset: state.lost_by_reset,
+            marker: state.marker,
+            in_flight,
+            wrong: self.channel_wrong(cut, recount)?,
+        })
+    }
+
+    /// What is wrong with a channel, without its name.
+    fn channel_wrong(&mut self, cut: &Cut, recount: &Recount) -> Result<Option<String>, SystemError> {
+        // What is wrong with the nodes is said of the nodes.
+        if cut.check_sized(&[]).is_err() {
+            return Ok(None);
+        }
+        let Err(error) = cut.check_channel(recount) else { return Ok(None) };
+        let text = self.explain(error, &cut.nodes)?.why.to_string();
+        let prefix = format!("{}: ", recount.state.channel);
+        Ok(Some(text.rsplit_once(&prefix).map_or(text.clone(), |(_, rest)| rest.to_owned())))
+    }
+
+    /// One end of a channel: where it is, and its port.
+    fn end(&self, cut: &Cut, node: NodeId, port: u8, direction: Direction) -> Option<(NodeAddress, Port)> {
+        let (at, node) = self.addresses().into_iter().zip(&cut.nodes).find(|(_, of)| of.id == node)?;
+        let port = node.ports.iter().find(|of| of.id.0 == port && of.direction == direction)?;
+        Some((at, port.clone()))
+    }
+
+    fn holder<'a>(&'a mut self, board: usize, debug: &'a mut Debug) -> Holder<'a> {
+        let board = &mut self.boards()[board];
+        let path = board.firmware().path.clone();
+        let types = debug.types.entry(path.clone()).or_insert_with(|| DebugTypes::read(&path).ok());
+        Holder { memory: board.memory(), types: types.as_ref() }
+    }
+
+    fn types_of<'a>(&mut self, cut: &Cut, node: NodeId, debug: &'a Debug) -> Option<&'a DebugTypes> {
+        let (at, _) = self.addresses().into_iter().zip(&cut.nodes).find(|(_, of)| of.id == node)?;
+        debug.types.get(&self.boards()[at.board].firmware().path)?.as_ref()
+    }
+}

@@ -1,0 +1,141 @@
+//! Debugging information entries to types.
+use super::{Choice, DebugTypes, Entry, Member, Slice, Type, TypeId, Variant};
+use gimli::AttributeValue;
+
+type Node<'a, 't> = gimli::EntriesTreeNode<'a, 't, Slice>;
+
+impl DebugTypes {
+    /// The type, or [`Type::Other`] for one that is not understood.
+    #[must_use]
+    pub fn get(&self, id: TypeId) -> Type {
+        self.parse(id).ok().flatten().unwrap_or(Type::Other)
+    }
+
+    /// The name of a type, as the source has it.
+    #[must_use]
+    pub fn type_name(&self, id: TypeId) -> String {
+        match self.get(id) {
+            Type::Array { element, count } => format!("[{}; {count}]", self.type_name(element)),
+            _ => {
+                let entry = self.units[id.unit].entry(id.offset).ok();
+                entry.and_then(|entry| self.name(id.unit, &entry)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// How many bytes a value of the type has.
+    pub(crate) fn size(&self, id: TypeId) -> Option<u64> {
+        let entry = self.units[id.unit].entry(id.offset).ok()?;
+        match entry.tag() {
+            gimli::DW_TAG_array_type => match self.get(id) {
+                Type::Array { element, count } => Some(self.size(element)? * count),
+                _ => None,
+            },
+            _ => entry.attr_value(gimli::DW_AT_byte_size)?.udata_value(),
+        }
+    }
+
+    fn parse(&self, id: TypeId) -> Result<Option<Type>, gimli::Error> {
+        let mut tree = self.units[id.unit].entries_tree(Some(id.offset))?;
+        let root = tree.root()?;
+        let name = self.name(id.unit, root.entry()).unwrap_or_default();
+        let element = self.type_of(id.unit, root.entry());
+        Ok(match root.entry().tag() {
+            gimli::DW_TAG_base_type => base(root.entry()),
+            gimli::DW_TAG_structure_type => Some(self.parse_struct(id.unit, name, root)?),
+            gimli::DW_TAG_union_type => match self.parse_struct(id.unit, name, root)? {
+                Type::Struct { members, .. } => Some(Type::Union(members)),
+                _ => None,
+            },
+            gimli::DW_TAG_enumeration_type => Some(self.parse_enumeration(id.unit, name, root)?),
+            gimli::DW_TAG_array_type => match element {
+                Some(element) => count(root)?.map(|count| Type::Array { element, count }),
+                None => None,
+            },
+            _ => None,
+        })
+    }
+
+    fn parse_struct(&self, unit: usize, name: String, node: Node<'_, '_>) -> Result<Type, gimli::Error> {
+        let (mut members, mut parameters, mut variants) = (Vec::new(), Vec::new(), None);
+        let mut children = node.children();
+        while let Some(child) = children.next()? {
+            match child.entry().tag() {
+                gimli::DW_TAG_member => members.extend(self.member(unit, child.entry())),
+                gimli::DW_TAG_template_type_parameter => {
+                    let name = self.name(unit, child.entry());
+                    parameters.extend(name.zip(self.type_of(unit, child.entry())));
+                }
+                gimli::DW_TAG_variant_part => variants = Some(self.parse_variants(unit, child)?),
+                _ => {}
+            }
+        }
+        Ok(match variants {
+            Some(variants) => Type::Choice(Choice { name, variants }),
+            None => Type::Struct { name, members, parameters },
+        })
+    }
+
+    fn parse_variants(&self, unit: usize, node: Node<'_, '_>) -> Result<Vec<Variant>, gimli::Error> {
+        let mut variants = Vec::new();
+        let mut children = node.children();
+        while let Some(child) = children.next()? {
+            if child.entry().tag() != gimli::DW_TAG_variant {
+                continue;
+            }
+            let mut inside = child.children();
+            while let Some(content) = inside.next()? {
+                if let Some(member) = self.member(unit, content.entry()) {
+                    variants.push(Variant { name: member.name.clone(), content: Some(member) });
+                }
+            }
+        }
+        Ok(variants)
+    }
+
+    fn parse_enumeration(&self, unit: usize, name: String, node: Node<'_, '_>) -> Result<Type, gimli::Error> {
+        let mut variants = Vec::new();
+        let mut children = node.children();
+        while let Some(child) = children.next()? {
+            if child.entry().tag() == gimli::DW_TAG_enumerator {
+                let name = self.name(unit, child.entry()).unwrap_or_default();
+                variants.push(Variant { name, content: None });
+            }
+        }
+        Ok(Type::Choice(Choice { name, variants }))
+    }
+
+    fn member(&self, unit: usize, entry: &Entry) -> Option<Member> {
+        let ty = self.type_of(unit, entry)?;
+        let offset = entry.attr_value(gimli::DW_AT_data_member_location).and_then(|value| value.udata_value());
+        Some(Member { name: self.name(unit, entry).unwrap_or_default(), offset: offset.unwrap_or(0), ty })
+    }
+}
+
+fn base(entry: &Entry) -> Option<Type> {
+    let bytes = entry.attr_value(gimli::DW_AT_byte_size)?.udata_value()?;
+    let AttributeValue::Encoding(encoding) = entry.attr_value(gimli::DW_AT_encoding)? else { return None };
+    Some(match encoding {
+        // The unit type is a number without bytes.
+        _ if bytes == 0 => Type::Struct { name: "()".into(), members: Vec::new(), parameters: Vec::new() },
+        gimli::DW_ATE_unsigned => Type::Unsigned(bytes),
+        gimli::DW_ATE_signed => Type::Signed(bytes),
+        gimli::DW_ATE_boolean => Type::Bool,
+        gimli::DW_ATE_float => Type::Float(bytes),
+        gimli::DW_ATE_UTF => Type::Char,
+        _ => return None,
+    })
+}
+
+fn count(node: Node<'_, '_>) -> Result<Option<u64>, gimli::Error> {
+    let mut children = node.children();
+    while let Some(child) = children.next()? {
+        let entry = child.entry();
+        let count = entry.attr_value(gimli::DW_AT_count).and_then(|value| value.udata_value());
+        let last = entry.attr_value(gimli::DW_AT_upper_bound).and_then(|value| value.udata_value());
+        if let Some(count) = count.or(last.map(|last| last + 1)) {
+            return Ok(Some(count));
+        }
+    }
+    Ok(None)
+}

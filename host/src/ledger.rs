@@ -1,0 +1,109 @@
+//! The skew ledger of a halt: who triggered it, by which path each node was reached, and what happened meanwhile.
+//!
+//! The marker that stops a node names everybody who had halted on its way, so the path of each node is in its control
+//! block. The trigger stopped at its trigger, so its clock is what it knew then; what a node did beyond that is at most
+//! what it executed after the trigger. Times are where each node's time line stood still: those of one board run by the same
+//! counter and can be compared, apart from the skew of earlier halts that each carries; those of two boards cannot.
+use crate::names::Names;
+use crate::{Node, NodeAddress};
+use serde::Serialize;
+use stillpoint_core::{EventNumber, NodeId, StampKind};
+
+/// What a halt cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SkewLedger {
+    /// Who triggered the halt. Several may, at the same time.
+    pub triggers: Vec<String>,
+    /// One line for each node.
+    pub lines: Vec<SkewLine>,
+}
+
+/// How one node came to stand still.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SkewLine {
+    /// Who.
+    pub node: String,
+    /// By whom it was reached, the trigger first and itself last.
+    pub path: Vec<String>,
+    /// How many of its events the trigger did not know of: at most so many came after the trigger. `None` where stamps
+    /// do not tell, and where the node was reset since.
+    pub events: Option<u32>,
+    /// How far after that of another node of its board its time line stopped.
+    pub after: Option<StopTime>,
+}
+
+/// A time between two stops on one board, in logical time: time for which the nodes stood still before is left out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StopTime {
+    /// In microseconds, or in counts where the firmware does not say what they are worth.
+    pub time: f64,
+    /// What it is measured in.
+    pub unit: &'static str,
+    /// After whom: the trigger, or the first of the board to be reached where the trigger is on another one.
+    pub than: String,
+}
+
+/// Puts the ledger together. `hz` says what the counts of a board are worth.
+pub(crate) fn ledger(nodes: &[(NodeAddress, &Node)], names: &Names, hz: impl Fn(usize) -> Option<u32>) -> SkewLedger {
+    let mut triggers: Vec<NodeId> = Vec::new();
+    for trigger in nodes.iter().filter_map(|(_, node)| node.order.first()) {
+        if !triggers.contains(trigger) {
+            triggers.push(*trigger);
+        }
+    }
+    let line = |(at, node): &(NodeAddress, &Node)| {
+        let trigger = node.order.first().and_then(|first| nodes.iter().find(|(_, node)| node.id == *first));
+        SkewLine {
+            node: names.node(node.id),
+            path: node.order.iter().map(|node| names.node(*node)).collect(),
+            events: trigger.and_then(|(_, trigger)| unknown_events(node, trigger)),
+            after: stop_time(nodes, names, *at, node, trigger, hz(at.board)),
+        }
+    };
+    SkewLedger {
+        triggers: triggers.iter().map(|node| names.node(*node)).collect(),
+        lines: nodes.iter().map(line).collect(),
+    }
+}
+
+/// What a node did that the trigger did not know of: its own entry, less the trigger's entry for it.
+fn unknown_events(node: &Node, trigger: &Node) -> Option<u32> {
+    if node.id == trigger.id {
+        return Some(0);
+    }
+    let own = EventNumber(*node.clock.get(usize::from(node.id.0))?);
+    let known = EventNumber(*trigger.clock.get(usize::from(node.id.0))?);
+    let comparable = trigger.stamps == StampKind::Vector && (known.0 == 0 || own.epoch() == known.epoch());
+    // Of a node it never heard of the trigger knows the beginning of its epoch.
+    let known = if known.0 == 0 { own.0 - own.count() } else { known.0 };
+    comparable.then(|| own.0.wrapping_sub(known))
+}
+
+/// Where the time line of a node stands.
+fn stopped(node: &Node) -> u64 {
+    node.time.wrapping_sub(node.delay)
+}
+
+/// How long after the trigger a node stopped, or after the first of its board that was reached where the trigger has another clock.
+fn stop_time(
+    nodes: &[(NodeAddress, &Node)],
+    names: &Names,
+    at: NodeAddress,
+    node: &Node,
+    trigger: Option<&(NodeAddress, &Node)>,
+    hz: Option<u32>,
+) -> Option<StopTime> {
+    let neighbours = || nodes.iter().filter(|(other, _)| other.board == at.board);
+    let here = trigger.filter(|(of, _)| of.board == at.board);
+    let (_, reference) = here.or_else(|| neighbours().min_by_key(|(_, node)| node.order.len()))?;
+    // A neighbour of a trigger may stop, by another trigger, before it.
+    let counts = stopped(node).wrapping_sub(stopped(reference)) as i64;
+    let (time, unit) = match hz {
+        Some(hz) => (counts as f64 * 1e6 / f64::from(hz), "us"),
+        None => (counts as f64, "counts"),
+    };
+    Some(StopTime { time, unit, than: names.node(reference.id) })
+}
+
+#[cfg(test)]
+mod tests;

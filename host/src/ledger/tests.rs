@@ -1,0 +1,89 @@
+//! A halt whose figures can be computed by hand.
+use super::*;
+use stillpoint_core::HaltId;
+use stillpoint_core::control::StateCode;
+
+fn node(id: u8, clock: [u32; 4], order: &[u8], time: u64) -> Node {
+    Node {
+        id: NodeId(id),
+        name: 0,
+        nodes: 4,
+        state: Some(StateCode::Parked),
+        last_halt: HaltId(1),
+        clock: clock.to_vec(),
+        order: order.iter().copied().map(NodeId).collect(),
+        undelivered: 0,
+        refused: 0,
+        delay: 9_000,
+        fault: None,
+        time: time + 9_000,
+        ports: Vec::new(),
+        watches: Vec::new(),
+        slots: Vec::new(),
+        stamps: StampKind::Vector,
+        log: (0, 0),
+        bell: (0, 0),
+    }
+}
+
+const EPOCH: u32 = 1 << 24;
+
+fn at(id: u8) -> NodeAddress {
+    NodeAddress { board: usize::from(id / 2), core: usize::from(id % 2) }
+}
+
+fn of(nodes: &[Node]) -> SkewLedger {
+    let pairs: Vec<_> = nodes.iter().map(|node| (at(node.id.0), node)).collect();
+    ledger(&pairs, &Names::default(), |_| Some(20_000_000))
+}
+
+/// Node 1 triggers at its event 10, knowing of events 5, 7 and none of the others; they stop at 6, 9 and 4.
+fn example() -> [Node; 4] {
+    [
+        node(0, [EPOCH + 6, EPOCH + 10, 0, 0], &[1, 0], 1_040),
+        node(1, [EPOCH + 5, EPOCH + 10, EPOCH + 7, 0], &[1], 1_000),
+        node(2, [EPOCH + 5, EPOCH + 8, EPOCH + 9, 0], &[1, 0, 2], 777_000),
+        node(3, [0, 0, EPOCH + 9, EPOCH + 4], &[1, 0, 2, 3], 777_200),
+    ]
+}
+
+#[test]
+fn events_after_the_trigger_are_those_its_clock_did_not_know() {
+    let ledger = of(&example());
+    assert_eq!(ledger.triggers, ["node 1"]);
+    let events: Vec<_> = ledger.lines.iter().map(|line| line.events).collect();
+    assert_eq!(events, [Some(1), Some(0), Some(2), Some(4)]);
+    assert_eq!(ledger.lines[3].path, ["node 1", "node 0", "node 2", "node 3"]);
+}
+
+#[test]
+fn times_are_compared_on_one_board_only() {
+    let ledger = of(&example());
+    let after: Vec<_> = ledger.lines.iter().map(|line| line.after.clone().unwrap()).collect();
+    assert_eq!((after[0].time, after[0].unit, &*after[0].than), (2.0, "us", "node 1"));
+    assert_eq!((after[1].time, &*after[1].than), (0.0, "node 1"));
+    assert_eq!((after[2].time, &*after[2].than), (0.0, "node 2"));
+    assert_eq!((after[3].time, &*after[3].than), (10.0, "node 2"));
+}
+
+#[test]
+fn two_triggers_are_both_named_and_each_counts_from_its_own() {
+    let mut nodes = example();
+    nodes[2].order = vec![NodeId(2)];
+    nodes[3].order = vec![NodeId(2), NodeId(3)];
+    let ledger = of(&nodes);
+    assert_eq!(ledger.triggers, ["node 1", "node 2"]);
+    assert_eq!(ledger.lines[2].events, Some(0));
+    assert_eq!(ledger.lines[3].events, Some(4));
+}
+
+#[test]
+fn nothing_is_claimed_where_stamps_or_a_reset_do_not_tell() {
+    let mut nodes = example();
+    nodes[0].clock[0] = 2 * EPOCH + 1;
+    assert_eq!(of(&nodes).lines[0].events, None);
+    for node in &mut nodes {
+        node.stamps = StampKind::Event;
+    }
+    assert_eq!(of(&nodes).lines[2].events, None);
+}

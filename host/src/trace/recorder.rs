@@ -1,0 +1,184 @@
+//! Draining the log rings of a running system into a file.
+use super::frame::{Body, Log};
+use super::header::Header;
+use super::ring::Ring;
+use super::stream::{Item, Stream};
+use super::writer::{WriteError, Writer};
+use crate::{BoardError, NodeAddress, System, SystemError};
+use serde::Serialize;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use stillpoint_core::Command;
+
+/// Why recording ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file takes no more.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A board does not answer.
+    #[error("{source}; {saved} bytes are saved in the file")]
+    System {
+        /// Why.
+        source: SystemError,
+        /// How much is saved.
+        saved: u64,
+    },
+}
+
+/// What was recorded of one node so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NodeCounters {
+    /// Its number.
+    pub id: u8,
+    /// What it is called.
+    pub name: String,
+    /// Records of events.
+    pub events: u64,
+    /// Bytes of log.
+    pub bytes: u64,
+    /// Records that found the ring full while it was being recorded.
+    pub dropped: u64,
+    /// How often its log began anew: resets of its board.
+    pub restarts: u64,
+}
+
+/// One node's ring, and what came out of it.
+struct Tap {
+    at: NodeAddress,
+    ring: Ring,
+    stream: Stream,
+    /// The ring's own count of drops when it was last read.
+    dropped: Option<u32>,
+    counters: NodeCounters,
+}
+
+/// Records the logs of all nodes of a system.
+///
+/// Call [`Recorder::poll`] often: a ring that is full drops records, and says how many.
+pub struct Recorder {
+    writer: Writer,
+    taps: Vec<Tap>,
+    began: Instant,
+}
+
+impl Recorder {
+    /// Begins to record into a new file. Every node is asked for a sync record, so that what follows can be placed.
+    pub fn start(system: &mut System, file: &str, path: &Path) -> Result<Self, RecordError> {
+        let fail = |source| RecordError::System { source, saved: 0 };
+        let header = Header::of(system, file).map_err(fail)?;
+        let nodes = system.nodes().map_err(fail)?;
+        let taps = system.addresses().into_iter().zip(&nodes).map(|(at, node)| Tap {
+            at,
+            ring: Ring::new(node.log.0),
+            stream: Stream::new(),
+            dropped: None,
+            counters: NodeCounters { id: node.id.0, name: header.node_name(node.id.0), ..Default::default() },
+        });
+        let taps = taps.collect();
+        let writer = Writer::create(path, &header)?;
+        for at in system.addresses() {
+            system.command(at, &Command::Report).map_err(fail)?;
+        }
+        Ok(Self { writer, taps, began: Instant::now() })
+    }
+
+    /// Moves what the rings hold into the file. Returns how many bytes that was.
+    ///
+    /// A ring is freed only once its bytes are written: what cannot be saved stays on the board.
+    pub fn poll(&mut self, system: &mut System) -> Result<u64, RecordError> {
+        let mut moved = 0;
+        for index in 0..self.taps.len() {
+            moved += self.drain(index, system)?;
+        }
+        Ok(moved)
+    }
+
+    fn drain(&mut self, index: usize, system: &mut System) -> Result<u64, RecordError> {
+        let tap = &mut self.taps[index];
+        let board = tap.at.board;
+        let saved = self.writer.saved();
+        let name = system.boards()[board].name().to_owned();
+        let fail = |source| {
+            let source = SystemError::Board { board: name.clone(), source: BoardError::Memory(source) };
+            RecordError::System { source, saved }
+        };
+        let memory = system.boards()[board].memory();
+        let look = tap.ring.look(memory).map_err(fail)?;
+        tap.note_dropped(look.dropped);
+        if look.bytes.is_empty() {
+            return Ok(0);
+        }
+        let wall = self.began.elapsed().as_micros() as u64;
+        let log =
+            Log { node: tap.counters.id, wall, position: look.position, dropped: look.dropped, bytes: look.bytes };
+        let body = Body::Log(log);
+        self.writer.append(&body)?;
+        let Body::Log(Log { bytes, .. }) = body else { return Ok(0) };
+        let look = super::ring::Look { bytes, ..look };
+        tap.ring.free(memory, &look).map_err(fail)?;
+        tap.count(look.position, &look.bytes);
+        Ok(look.bytes.len() as u64)
+    }
+
+    /// What was recorded so far, node by node.
+    pub fn counters(&self) -> impl Iterator<Item = &NodeCounters> {
+        self.taps.iter().map(|tap| &tap.counters)
+    }
+
+    /// How many bytes are in the file.
+    #[must_use]
+    pub fn saved(&self) -> u64 {
+        self.writer.saved()
+    }
+
+    /// How long this recorder has been going.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// How fast the rings of the slowest board can be read, in MiB a second: measured now, by reading them whole.
+    pub fn drain_rate(&self, system: &mut System) -> Result<f64, RecordError> {
+        let mut slowest = f64::INFINITY;
+        for (index, board) in system.boards().iter_mut().enumerate() {
+            let name = board.name().to_owned();
+            let fail = |source| {
+                let source = SystemError::Board { board: name.clone(), source: BoardError::Memory(source) };
+                RecordError::System { source, saved: self.writer.saved() }
+            };
+            let (began, mut bytes) = (Instant::now(), 0);
+            for tap in self.taps.iter().filter(|tap| tap.at.board == index) {
+                bytes += tap.ring.read_whole(board.memory()).map_err(fail)?;
+            }
+            slowest = slowest.min(bytes as f64 / (1 << 20) as f64 / began.elapsed().as_secs_f64().max(1e-9));
+        }
+        Ok(slowest)
+    }
+
+    /// Ends the recording in order: what the rings still hold is saved, and everything is on the disk.
+    pub fn finish(&mut self, system: &mut System) -> Result<(), RecordError> {
+        self.poll(system)?;
+        self.writer.append(&Body::End(self.began.elapsed().as_micros() as u64))?;
+        Ok(self.writer.sync()?)
+    }
+}
+
+impl Tap {
+    fn note_dropped(&mut self, now: u32) {
+        // What was dropped before the recording is in the log, as a gap; a smaller count is that of a ring made anew.
+        let more = self.dropped.map_or(0, |before| if now >= before { now - before } else { now });
+        self.counters.dropped += u64::from(more);
+        self.dropped = Some(now);
+    }
+
+    fn count(&mut self, position: u32, bytes: &[u8]) {
+        let counters = &mut self.counters;
+        counters.bytes += bytes.len() as u64;
+        self.stream.push(position, bytes, |item| match item {
+            Item::Record(_) | Item::Unplaced(_) => counters.events += 1,
+            Item::Restart => counters.restarts += 1,
+            Item::Causes { .. } | Item::Sync(_) | Item::Gap(_) | Item::Broken(_) => {}
+        });
+    }
+}

@@ -1,0 +1,140 @@
+//! The records of one node, decoded from the pieces of its log.
+use stillpoint_core::log::{LogError, LogItem, LogReader, Record};
+
+/// Something a node's log says, and when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When the recorder read it, in microseconds since it began. The record's own time is the node's.
+    pub wall: u64,
+    /// What it says.
+    pub item: Item,
+}
+
+/// What a node's log consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// An event.
+    Record(Record),
+    /// What happened before the next record and was not recorded.
+    Causes {
+        /// Events of the node that were not recorded.
+        skipped: u32,
+        /// The clock entries that changed since the last record, one bit a node.
+        changed: u32,
+        /// By how much, in ascending order of nodes.
+        differences: Vec<u32>,
+    },
+    /// Where the node stands with the next record.
+    Sync(Sync),
+    /// This many records were dropped here because the ring was full.
+    Gap(u32),
+    /// A record whose number and time are not known: it lies before the first sync record. Its order is known.
+    Unplaced(Record),
+    /// The node's log does not go on where it ended: its board was reset, or another recorder took a piece out.
+    Restart,
+    /// The bytes that follow are not a log; the stream goes on with the next sync record that is found.
+    Broken(LogError),
+}
+
+/// Where a node stood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sync {
+    /// The recording mode's number.
+    pub mode: u8,
+    /// The number of the event in the next record.
+    pub number: u32,
+    /// The time of the next record, in the node's ticks.
+    pub time: u64,
+    /// The node's clock with the next record.
+    pub clock: Vec<u32>,
+    /// Messages sent or received on each port, with the next record.
+    pub counts: Vec<u32>,
+}
+
+/// A sync record of a node of which nothing is known. With it a reader can tell where records end.
+const ANY: [u8; 7] = [0x21, 2, 0, 0, 0, 0, 0];
+
+/// Decodes the log of one node, piece by piece.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    reader: LogReader,
+    /// A sync record was seen since the log began or was broken off.
+    placed: bool,
+    /// Where the next piece should begin.
+    next: Option<u32>,
+    rest: Vec<u8>,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Stream {
+    /// A stream that has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { reader: unplaced(), placed: false, next: None, rest: Vec::new() }
+    }
+
+    /// Takes the next piece, which begins at `position` of the node's ring, and gives what it says to `each`.
+    pub fn push(&mut self, position: u32, bytes: &[u8], mut each: impl FnMut(Item)) {
+        if self.next.is_some_and(|next| next != position) {
+            *self = Self::new();
+            each(Item::Restart);
+        }
+        self.next = Some(position.wrapping_add(bytes.len() as u32));
+        let mut rest = std::mem::take(&mut self.rest);
+        rest.extend_from_slice(bytes);
+        let mut at = 0;
+        loop {
+            match self.reader.next(&rest[at..]) {
+                Ok(Some((item, length))) => {
+                    at += length;
+                    self.tell(item, &mut each);
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    each(Item::Broken(error));
+                    (self.reader, self.placed) = (unplaced(), false);
+                    // No byte from here on can be trusted until one begins a sync record.
+                    match rest[at + 1..].iter().position(|byte| *byte == ANY[0]) {
+                        Some(skipped) => at += 1 + skipped,
+                        None => {
+                            at = rest.len();
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        self.rest = rest.split_off(at);
+    }
+
+    fn tell(&mut self, item: LogItem<'_>, each: &mut impl FnMut(Item)) {
+        each(match item {
+            LogItem::Record(record) if self.placed => Item::Record(record),
+            LogItem::Record(record) => Item::Unplaced(record),
+            LogItem::Causes(causes) => Item::Causes {
+                skipped: causes.skipped,
+                changed: causes.changed,
+                differences: causes.differences().collect(),
+            },
+            LogItem::Sync(sync) => {
+                self.placed = true;
+                let (clock, counts) = (sync.clock().collect(), sync.counts().collect());
+                Item::Sync(Sync { mode: sync.mode, number: sync.number.0, time: sync.time, clock, counts })
+            }
+            LogItem::Gap(dropped) => Item::Gap(dropped),
+        });
+    }
+}
+
+/// A reader that can tell where records end, and not what their numbers are.
+fn unplaced() -> LogReader {
+    let mut reader = LogReader::new();
+    // It is a sync record: see `ANY`.
+    let _known = reader.next(&ANY);
+    reader
+}

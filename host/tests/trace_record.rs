@@ -1,0 +1,155 @@
+//! `stillpoint trace`: what all nodes do, recorded while they run, and read back.
+mod cli;
+
+use cli::{Bench, Done, signal};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use stillpoint::trace::{Item, TraceFile};
+use stillpoint_core::EventKind;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Checks that a node's records are numbered without a gap that the log does not explain. Says how many there are, and
+/// which messages were sent and received at each port.
+fn check_numbers(trace: &TraceFile, node: u8) -> (usize, BTreeMap<(u8, EventKind), Vec<u32>>) {
+    let (mut last, mut records, mut messages) = (None::<u32>, 0, BTreeMap::<_, Vec<u32>>::new());
+    for entry in trace.entries(node) {
+        match entry.item {
+            Item::Record(record) => {
+                let number = record.number.0;
+                let counts = !matches!(record.event.kind, EventKind::Halt | EventKind::Resume);
+                if let Some(last) = last {
+                    assert_eq!(number, last + u32::from(counts), "node {node}: {record:?}");
+                }
+                last = Some(number);
+                records += 1;
+                if let Some(message) = record.message {
+                    messages.entry((record.event.arg as u8, record.event.kind)).or_default().push(message);
+                }
+            }
+            Item::Sync(sync) => assert!(last.is_none_or(|last| sync.number == last + 1 || sync.number == last)),
+            Item::Unplaced(_) => assert_eq!(last, None, "only before the first sync record"),
+            other => panic!("node {node}: {other:?} in a recording without drops"),
+        }
+    }
+    (records, messages)
+}
+
+/// What was received is, message by message, what was sent, on every channel.
+fn check_channels(trace: &TraceFile) {
+    let all: BTreeMap<u8, _> = trace.nodes().map(|node| (node, check_numbers(trace, node))).collect();
+    assert!(all.values().all(|(records, _)| *records > 10), "every node did something");
+    let mut matched = 0;
+    for channel in &trace.header.channels {
+        let of = |node: u8, port, kind| all[&node].1.get(&(port, kind)).cloned().unwrap_or_default();
+        let sent = of(channel.from, channel.out, EventKind::Send);
+        let received = of(channel.to, channel.into, EventKind::Receive);
+        for numbers in [&sent, &received] {
+            assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{channel:?}: {numbers:?}");
+        }
+        let (Some(first), Some(last_sent)) = (sent.first(), sent.last()) else { continue };
+        // The rings are read one after the other, so the receiver's may be some messages ahead or behind.
+        let inside = received.iter().filter(|number| (first..=last_sent).contains(number)).count();
+        let ahead = received.last().map_or(0, |last| last.saturating_sub(*last_sent));
+        assert!(ahead <= 64, "{channel:?}: {ahead} received that were never sent");
+        matched += inside;
+    }
+    assert!(matched > 10, "no message was seen at both its ends");
+}
+
+#[test]
+fn a_recording_has_every_event_and_every_message_at_both_its_ends() {
+    let bench = Bench::running("token_ring");
+    bench.expect_progress();
+    let recorded = bench.run(["trace", "record", "run.trace", "--seconds", "3"]).expect(0);
+    recorded.expect_out(" s into run.trace: ");
+    recorded.expect_err("bytes saved");
+    let trace = TraceFile::open(&bench.path("run.trace")).unwrap();
+    assert_eq!((&trace.damage, trace.ended.is_some()), (&None, true));
+    assert_eq!(
+        trace.header.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(),
+        ["left0", "left1", "right0", "right1"]
+    );
+    assert_eq!(trace.header.channels.len(), 6);
+    check_channels(&trace);
+    let info = bench.run(["trace", "info", "run.trace"]).expect(0);
+    info.expect_out("ended in order");
+
+    // A second recording goes on where the first ended: rings are freed only by what was saved.
+    let again = bench.run(["trace", "record", "two.trace", "--seconds", "3", "--json"]).expect(0).json();
+    let events: u64 = again["nodes"].as_array().unwrap().iter().map(|node| node["events"].as_u64().unwrap()).sum();
+    assert!(events > 40, "{again}");
+    assert!(again["nodes"].as_array().unwrap().iter().all(|node| node["dropped"] == 0), "{again}");
+    println!("a board can be drained at {} MiB/s", again["drain_mib_per_second"]);
+    check_channels(&TraceFile::open(&bench.path("two.trace")).unwrap());
+    bench.run(["trace", "record", "two.trace"]).expect(2).expect_err("never written over");
+    bench.expect_progress();
+}
+
+fn wait_for_size(path: &Path, bytes: u64) {
+    let until = Instant::now() + LIMIT;
+    while std::fs::metadata(path).map_or(0, |meta| meta.len()) < bytes {
+        assert!(Instant::now() < until, "the file does not grow to {bytes} bytes");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_recorder_that_is_killed_leaves_all_it_wrote_and_the_next_goes_on() {
+    let bench = Bench::running("token_ring");
+    bench.expect_progress();
+    // What the rings hold of the time before, which may be all of one node and nothing yet of the next.
+    bench.run(["trace", "record", "before.trace", "--events", "1"]).expect(0);
+    let path = bench.path("run.trace");
+    let mut recorder = bench.command(["trace", "record", "run.trace"]).spawn().unwrap();
+    wait_for_size(&path, 16_000);
+    signal("KILL", recorder.id());
+    recorder.wait().unwrap();
+    let size = std::fs::metadata(&path).unwrap().len();
+    let trace = TraceFile::open(&path).unwrap();
+    assert_eq!((&trace.damage, trace.ended), (&None, None), "every frame of {size} bytes is whole");
+    check_channels(&trace);
+    bench.run(["trace", "info", "run.trace"]).expect(0).expect_out("not ended in order");
+
+    // Ctrl-C ends the next one in order.
+    let next = bench.command(["trace", "record", "next.trace"]).spawn().unwrap();
+    wait_for_size(&bench.path("next.trace"), 16_000);
+    signal("INT", next.id());
+    Done::of(next).expect(0).expect_out("recorded");
+    let trace = TraceFile::open(&bench.path("next.trace")).unwrap();
+    assert!(trace.ended.is_some());
+    check_channels(&trace);
+    bench.expect_progress();
+}
+
+#[test]
+fn what_a_node_records_can_be_chosen_while_it_runs() {
+    let bench = Bench::running("token_ring");
+    bench.expect_progress();
+    bench.run(["trace", "mode", "all", "full", "--causes"]).expect(0).expect_out("record everything, with causes");
+    bench.run(["trace", "mode", "left1", "off"]).expect(0).expect_out("left1 records nothing");
+    // What the rings still hold of before.
+    bench.run(["trace", "record", "before.trace", "--events", "1"]).expect(0);
+    bench.run(["trace", "record", "run.trace", "--seconds", "3"]).expect(0);
+    let trace = TraceFile::open(&bench.path("run.trace")).unwrap();
+    let records = |node| trace.entries(node).iter().filter(|of| matches!(of.item, Item::Record(_))).count();
+    assert_eq!(records(1), 0, "left1 records nothing");
+    assert!(records(0) > 0);
+    let causes =
+        |node| trace.entries(node).iter().any(|of| matches!(of.item, Item::Causes { changed, .. } if changed != 0));
+    assert!(causes(0), "left0 says what it learned");
+    bench.run(["trace", "mode", "left1", "restricted", "--kinds", "receive"]).expect(0).expect_out("chosen kinds");
+    bench.run(["trace", "record", "some.trace", "--seconds", "3"]).expect(0);
+    let trace = TraceFile::open(&bench.path("some.trace")).unwrap();
+    let kinds: Vec<EventKind> = trace
+        .entries(1)
+        .into_iter()
+        .filter_map(|of| match of.item {
+            Item::Record(record) => Some(record.event.kind),
+            _ => None,
+        })
+        .collect();
+    assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == EventKind::Receive), "{kinds:?}");
+    bench.run(["trace", "mode", "lef1", "full"]).expect(2).expect_err("did you mean left1?");
+}

@@ -5,8 +5,11 @@ use stillpoint_core::{Channel, NodeId};
 /// The names of a system's nodes and ports, as its files and firmwares have them.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    nodes: Vec<(NodeId, String, Vec<(u8, String)>)>,
+    nodes: Vec<(NodeId, String, PortNames)>,
 }
+
+/// The names of a node's ports, by number.
+type PortNames = Vec<(u8, String)>;
 
 impl Names {
     /// The names of these nodes, which are those of the system in the order of its addresses.

@@ -20,7 +20,7 @@ pub enum RecordError {
     #[error("{source}; {saved} bytes are saved in the file")]
     System {
         /// Why.
-        source: SystemError,
+        source: Box<SystemError>,
         /// How much is saved.
         saved: u64,
     },
@@ -65,7 +65,7 @@ pub struct Recorder {
 impl Recorder {
     /// Begins to record into a new file. Every node is asked for a sync record, so that what follows can be placed.
     pub fn start(system: &mut System, file: &str, path: &Path) -> Result<Self, RecordError> {
-        let fail = |source| RecordError::System { source, saved: 0 };
+        let fail = |source| RecordError::System { source: Box::new(source), saved: 0 };
         let header = Header::of(system, file).map_err(fail)?;
         let nodes = system.nodes().map_err(fail)?;
         let taps = system.addresses().into_iter().zip(&nodes).map(|(at, node)| Tap {
@@ -101,7 +101,7 @@ impl Recorder {
         let name = system.boards()[board].name().to_owned();
         let fail = |source| {
             let source = SystemError::Board { board: name.clone(), source: BoardError::Memory(source) };
-            RecordError::System { source, saved }
+            RecordError::System { source: Box::new(source), saved }
         };
         let memory = system.boards()[board].memory();
         let look = tap.ring.look(memory).map_err(fail)?;
@@ -145,7 +145,7 @@ impl Recorder {
             let name = board.name().to_owned();
             let fail = |source| {
                 let source = SystemError::Board { board: name.clone(), source: BoardError::Memory(source) };
-                RecordError::System { source, saved: self.writer.saved() }
+                RecordError::System { source: Box::new(source), saved: self.writer.saved() }
             };
             let (began, mut bytes) = (Instant::now(), 0);
             for tap in self.taps.iter().filter(|tap| tap.at.board == index) {

@@ -60,9 +60,13 @@ pub use channel::Channel;
 pub use on_chip::{Client, Executor, Inbox, Outbox, Rpc, Serial, Server};
 pub use per_core::{CoreWaker, PerCore};
 pub use platform::CoreId;
+#[cfg(not(feature = "enabled"))]
+pub use rpc::Access;
 pub use rpc::Envelope;
 pub use serial::Line;
-pub use stillpoint_core::delay::{Access, ThreadId};
+#[cfg(feature = "enabled")]
+pub use stillpoint_core::delay::Access;
+pub use stillpoint_core::delay::ThreadId;
 pub use stillpoint_core::link::Config as LinkConfig;
 pub use stillpoint_core::{Event, NodeId, PortId, StampKind};
 

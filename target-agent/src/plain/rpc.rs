@@ -13,7 +13,26 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use stillpoint_core::delay::{Access, ThreadId};
+use stillpoint_core::NodeId;
+use stillpoint_core::delay::{AccessError, ThreadId};
+
+/// Who may enter where: nobody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access<const T: usize, const N: usize>;
+
+impl<const T: usize, const N: usize> Access<T, N> {
+    /// Nothing.
+    pub const NONE: Self = Self;
+
+    /// Nothing.
+    ///
+    /// # Errors
+    /// None here; with the kit a thread or node that does not exist.
+    #[inline]
+    pub fn allow(&mut self, _thread: ThreadId, _node: NodeId) -> Result<(), AccessError> {
+        Ok(())
+    }
+}
 
 /// A request or reply: the type that the channels of a call carry.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

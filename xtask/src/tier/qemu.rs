@@ -31,7 +31,7 @@ fn run() -> anyhow::Result<()> {
     let folder = images.first().and_then(|(_, elf)| elf.parent()).context("the agent has no examples")?;
     let mut cargo = test_command(&["stillpoint"]);
     // The tests take each demo by its name from here.
-    cargo.args(["--features", "qemu-tests"]).env("STILLPOINT_FIRMWARE", folder);
+    cargo.args(["--no-fail-fast", "--features", "qemu-tests"]).env("STILLPOINT_FIRMWARE", folder);
     // Each test starts two machines with two busy cores each: one after the other.
     cargo.args(["--", "--test-threads", "1"]);
     Ok(command::run(&mut cargo)?)

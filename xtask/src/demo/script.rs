@@ -10,6 +10,7 @@ const SCRIPT: &[&[&str]] = &[
     &["flash"],
     &["break", "left0:send(ring)^10 -> right1.holding == 1"],
     &["halt"],
+    &["cut"],
     &["resume"],
     &["halt"],
     &["down"],

@@ -49,7 +49,7 @@ fn measure(file: &SystemFile) -> anyhow::Result<()> {
         Ok(timed(|| system = Some(System::open(file))))
     })?;
     let mut system = system.context("attached above")??;
-    let (mut halts, mut resumes) = (Vec::new(), Vec::new());
+    let (mut halts, mut resumes, mut events) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let addresses = system.addresses();
         let from = addresses[round % addresses.len()];
@@ -57,12 +57,14 @@ fn measure(file: &SystemFile) -> anyhow::Result<()> {
         let halted = system.halt_all(Some(from), LIMIT)?;
         halts.push(began.elapsed());
         anyhow::ensure!(halted.is_certified(), "halt {round}: {halted:?}");
+        events.push(system.skew()?.lines.iter().filter_map(|line| line.events).sum::<u32>());
         let began = Instant::now();
         system.resume_all(LIMIT)?;
         resumes.push(began.elapsed());
     }
     print("consistent halt of four nodes, to its certificate", halts);
     print("resume", resumes);
+    print_events("in band: events of the others that the trigger did not know of, all together", events);
     for (name, how) in [("sequential", ProbeHalt::Sequential), ("group", ProbeHalt::Group)] {
         let (mut spans, mut events) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
@@ -72,12 +74,7 @@ fn measure(file: &SystemFile) -> anyhow::Result<()> {
             system.run_stopped()?;
         }
         print(&format!("by the probe, {name}: from the first core stopped to the last"), spans);
-        events.sort_unstable();
-        println!(
-            "| by the probe, {name}: events after the first stop | {} | {} |",
-            events[ROUNDS / 2],
-            events[ROUNDS * 95 / 100]
-        );
+        print_events(&format!("by the probe, {name}: events after the first stop"), events);
     }
     Ok(())
 }
@@ -106,4 +103,9 @@ fn print(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     let milliseconds = |at: usize| times[at].as_secs_f64() * 1e3;
     println!("| {what} | {:.1} ms | {:.1} ms |", milliseconds(ROUNDS / 2), milliseconds(ROUNDS * 95 / 100));
+}
+
+fn print_events(what: &str, mut events: Vec<u32>) {
+    events.sort_unstable();
+    println!("| {what} | {} | {} |", events[ROUNDS / 2], events[ROUNDS * 95 / 100]);
 }

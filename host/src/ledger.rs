@@ -5,7 +5,7 @@
 //! what it executed after the trigger. Times are where each node's time line stood still: those of one board run by the same
 //! counter and can be compared, apart from the skew of earlier halts that each carries; those of two boards cannot.
 use crate::names::Names;
-use crate::{Node, NodeAddress};
+use crate::{Node, NodeAddress, System, SystemError};
 use serde::Serialize;
 use stillpoint_core::{EventNumber, NodeId, StampKind};
 
@@ -41,6 +41,17 @@ pub struct StopTime {
     pub unit: &'static str,
     /// After whom: the trigger, or the first of the board to be reached where the trigger is on another one.
     pub than: String,
+}
+
+impl System {
+    /// The skew ledger of the halt that all nodes are in.
+    pub fn skew(&mut self) -> Result<SkewLedger, SystemError> {
+        let nodes = self.nodes()?;
+        let names = Names::of(self, &nodes);
+        let hz: Vec<_> = self.boards().iter().map(|board| board.firmware().counter_hz).collect();
+        let pairs: Vec<_> = self.addresses().into_iter().zip(&nodes).collect();
+        Ok(ledger(&pairs, &names, |board| hz[board]))
+    }
 }
 
 /// Puts the ledger together. `hz` says what the counts of a board are worth.

@@ -112,7 +112,12 @@ fn print(cycles: &[Cycle]) {
     for by in [By::Host, By::Several, By::Node] {
         let mut took: Vec<Duration> = cycles.iter().filter(|cycle| cycle.by == by).map(|cycle| cycle.took).collect();
         took.sort_unstable();
-        println!("| begun by {by:?} | {} | {:?} | {:?} |", took.len(), took[took.len() / 2], took[took.len() * 95 / 100]);
+        println!(
+            "| begun by {by:?} | {} | {:?} | {:?} |",
+            took.len(),
+            took[took.len() / 2],
+            took[took.len() * 95 / 100]
+        );
     }
     println!("| hops from the trigger | nodes reached | events it did not know of, median | 95 % below | most |");
     println!("|---|---|---|---|---|");

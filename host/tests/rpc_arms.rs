@@ -92,14 +92,14 @@ impl Seeded {
 }
 
 /// With the kit: halts of all nodes and of single ones in turn.
-fn kit(words: &[&str], halts: u64) -> anyhow::Result<Arm> {
+fn kit(words: &[&str], halts: u64, length: fn(&mut Seeded, u64) -> Duration) -> anyhow::Result<Arm> {
     let mut demo = Demo::start(words)?;
     let mut seeded = Seeded(0x5EED);
     demo.wait_for_calls(3)?;
     let mut arm = Arm::default();
     for halt in 0..halts {
         // Every node in turn, and each of them once for long.
-        let (node, length) = ((halt / 2 + halt / 16) as usize % 4, seeded.length(halt));
+        let (node, length) = ((halt / 2 + halt / 16) as usize % 4, length(&mut seeded, halt));
         let delayed = halt % 2 == 1;
         let stays = if delayed { stop_one(&mut demo, node, length) } else { halt_all(&mut demo, node, length) };
         let stays = stays.with_context(|| format!("halt {halt}, node {node}, {length:?}, delayed: {delayed}"))?;
@@ -151,12 +151,13 @@ impl Arm {
 #[test]
 fn no_timeout_fires_and_no_watchdog_bites_because_somebody_looked() -> anyhow::Result<()> {
     let began = Instant::now();
-    let with_kit = kit(&[], 100)?;
+    let with_kit = kit(&[], 100, Seeded::length)?;
     let kit_took = began.elapsed();
     for (number, stay) in with_kit.stays.iter().enumerate() {
         stay.check().with_context(|| format!("stop {number}, node {}", stay.before.id.0))?;
     }
-    let real_time = kit(&["time=real"], 8)?;
+    // Each longer than any timeout of the demo: whatever waits then, times out.
+    let real_time = kit(&["time=real"], 8, |seeded, _| Duration::from_millis(2_000 + seeded.below(100)))?;
     let one_by_one = core_by_core()?;
     let undisturbed = no_halt(kit_took)?;
 

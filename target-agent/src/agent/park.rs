@@ -8,9 +8,13 @@
 #[inline(never)]
 pub fn stillpoint_park(agent: &dyn ParkedAgent) {
     while !agent.is_over() {
-        // A core that looks at its peripherals without a pause keeps the others from the bus they share.
-        (0..PAUSE).for_each(|_| core::hint::spin_loop());
+        pause();
     }
+}
+
+/// A core that looks at its peripherals without a pause keeps the others from the bus they share.
+pub(super) fn pause() {
+    (0..PAUSE).for_each(|_| core::hint::spin_loop());
 }
 
 /// How often a parked core spins between two looks: some microseconds.

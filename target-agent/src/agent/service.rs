@@ -81,7 +81,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             if P::counter().wrapping_sub(began) > P::COUNTER_HZ / DRAIN_LIMIT {
                 self.local.with(|local| local.borrow_mut().step::<P, LOG>(self.ring(), Input::DrainLimit));
             }
-            core::hint::spin_loop();
+            super::park::pause();
         }
     }
 

@@ -34,6 +34,8 @@ fn a_breakpoint_is_set_fires_is_listed_and_removed() {
 
     let events = lines[1..3].join("\n");
     assert_eq!(list(&bench), format!("0  fired    {chain}  (stage 2 of 2 satisfied)\n{events}\n"));
+    let cut = bench.run(["cut"]).expect(0).out;
+    assert!(cut.contains(&events), "the cut shows both events, the first before the second: {cut}");
     let second = bench.run(["break", "left1:fault"]).expect(0).out;
     assert!(second.contains("breakpoint 1 armed, and the system is halted") && second.contains("stillpoint resume"));
     assert_eq!(bench.run(["break", "rm", "0"]).expect(0).out, "breakpoint 0  removed\n");

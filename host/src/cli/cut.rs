@@ -10,6 +10,7 @@
 //!     in flight
 //!       left0:out -> right0:ring    1 message of Token
 //!         2052  Token { lap: 4103 }
+use super::break_report::Listing;
 use super::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;
@@ -35,6 +36,9 @@ struct Result_ {
     missing: Vec<Missing>,
     #[serde(flatten)]
     cut: CutReport,
+    /// What is armed, and which events satisfied which stage. Only boards that are all there can say.
+    #[serde(flatten)]
+    breakpoints: Option<Listing>,
     #[serde(skip)]
     full: bool,
 }
@@ -57,7 +61,8 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let missing: Vec<Missing> = missing.collect();
     let cut = system.cut_report()?;
     let good = cut.valid && missing.is_empty();
-    out.print(&Result_ { missing, cut, full: args.full });
+    let breakpoints = if good { Some(super::break_::listing(context)?) } else { None };
+    out.print(&Result_ { missing, cut, breakpoints, full: args.full });
     Ok(if good { Exit::Ok } else { Exit::Bad })
 }
 
@@ -77,6 +82,10 @@ impl Report for Result_ {
             0 => {}
             1 => writeln!(f, "  nothing on 1 other channel")?,
             empty => writeln!(f, "  nothing on {empty} {}channels", if held.is_empty() { "" } else { "other " })?,
+        }
+        if let Some(armed) = self.breakpoints.as_ref().filter(|armed| !armed.breakpoints.is_empty()) {
+            heading(f, "breakpoints")?;
+            armed.text(f)?;
         }
         if self.cut.ledger.triggers.is_empty() {
             return Ok(());

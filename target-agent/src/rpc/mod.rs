@@ -1,7 +1,7 @@
 //! Remote procedure calls on ports, whose timeouts do not fire because somebody looks.
 //!
-//! A [`Client`] sends requests through an [`Outbox`](crate::port::Outbox) and gets replies from an
-//! [`Inbox`](crate::port::Inbox); a [`Server`] has such a pair for each of its clients. What moves between nodes with a
+//! A [`Client`] sends requests through an [`Outbox`] and gets replies from an
+//! [`Inbox`]; a [`Server`] has such a pair for each of its clients. What moves between nodes with a
 //! call is a *thread*, and a timeout of a call runs in the time of its thread: it stands still while the callee is stopped,
 //! held, or itself frozen (Kawabe et al., "Paradise"; the algorithm is [`stillpoint_core::delay`]).
 //!

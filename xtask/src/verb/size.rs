@@ -15,6 +15,7 @@
 //! ```
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use anyhow::ensure;
 use serde_json::{Value, json};
@@ -60,6 +61,8 @@ pub struct Args {
 /// A demo, both ways.
 struct Pair {
     name: String,
+    /// The one with the kit.
+    elf: PathBuf,
     with: Footprint,
     without: Footprint,
     /// What of the kit is in the one without.
@@ -75,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     for (name, elf) in with.into_iter().filter(|(name, _)| DEMOS.contains(&name.as_str())) {
         let Some((_, plain)) = without.iter().find(|(other, _)| *other == name) else { continue };
         let (with, without) = (Footprint::of(&elf)?, Footprint::of(plain)?);
-        pairs.push(Pair { name, with, without, left_over: kit_in(plain)? });
+        pairs.push(Pair { name, elf, with, without, left_over: kit_in(plain)? });
     }
     if args.json {
         println!("{:#}", Value::Array(pairs.iter().map(as_json).collect()));
@@ -175,6 +178,7 @@ fn as_json(pair: &Pair) -> Value {
     };
     json!({
         "name": pair.name,
+        "elf": pair.elf,
         "with": one(&pair.with),
         "without": one(&pair.without),
         "kit": { "flash": pair.kit_flash(), "ram_per_node": pair.kit_ram_per_node() },
@@ -197,7 +201,7 @@ mod tests {
         let with =
             footprint(9000, 70_100, &[(Purpose::LogRings, 65_536), (Purpose::Agents, 2000), (Purpose::Text, 64)]);
         let without = footprint(1000, 2064, &[(Purpose::Text, 64)]);
-        Pair { name: "token_ring".into(), with, without, left_over: vec![] }
+        Pair { name: "token_ring".into(), elf: "token_ring".into(), with, without, left_over: vec![] }
     }
 
     #[test]

@@ -72,8 +72,9 @@ impl Drop for Dir {
 pub fn relay() -> Vec<u8> {
     let sizes = xtask(&["size", "--json"]).stderr(Stdio::inherit()).output().unwrap();
     let sizes: serde_json::Value = serde_json::from_slice(&sizes.stdout).expect("`xtask size --json` prints JSON");
-    let relay = sizes.as_array().unwrap().iter().find(|image| image["name"] == "relay").expect("there is a relay demo");
-    fs::read(relay["elf"].as_str().unwrap()).unwrap()
+    // All demos are built into one folder, also those that are not measured.
+    let measured = sizes[0]["elf"].as_str().expect("a demo was measured");
+    fs::read(Path::new(measured).with_file_name("relay")).expect("there is a relay demo")
 }
 
 /// `b .`: the core stays where it is for ever.

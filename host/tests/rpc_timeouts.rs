@@ -51,6 +51,7 @@ fn a_delayed_halt_stops_one_node_and_those_that_would_call_it() -> anyhow::Resul
     }
     let waiting = demo.counts()?;
     while samples(&mut demo)? < before + 50 {
+        ensure!(Instant::now() < until, "no more samples come in while the server is stopped");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(demo.counts()?, waiting, "nobody gets an answer or a timeout from a server that stands still");

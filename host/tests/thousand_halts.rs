@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use stillpoint::breakpoint::{self, Waited};
 use stillpoint::expr::{compile, parse, resolve};
-use stillpoint::{HaltProof, Node, System};
+use stillpoint::{HaltProof, System};
 use stillpoint_core::predicate::{Detector, SlotId};
-use stillpoint_core::{Command, EventNumber, HaltId};
+use stillpoint_core::{Command, HaltId};
 
 const CYCLES: usize = 1000;
 
@@ -71,12 +71,11 @@ fn halt(system: &mut System, dice: &mut Dice) -> anyhow::Result<(By, HaltProof)>
     }
 }
 
-/// Hops to a node, and how many of its events the trigger did not know of.
-fn reached(node: &Node, nodes: &[Node]) -> Option<(usize, u32)> {
-    let trigger = nodes.iter().find(|trigger| Some(&trigger.id) == node.order.first())?;
-    let hops = node.order.len().checked_sub(1).filter(|hops| *hops > 0)?;
-    let entry = |of: &Node| of.clock.get(usize::from(node.id.0)).copied();
-    Some((hops, EventNumber(entry(node)?).0.wrapping_sub(entry(trigger)?)))
+/// Hops to each node that was reached, and how many of its events the trigger did not know of.
+fn reached(system: &mut System) -> anyhow::Result<Vec<(usize, u32)>> {
+    let lines = system.skew()?.lines;
+    let hops = |path: &[String]| path.len().checked_sub(1).filter(|hops| *hops > 0);
+    Ok(lines.iter().filter_map(|line| Some((hops(&line.path)?, line.events?))).collect())
 }
 
 #[test]
@@ -93,8 +92,7 @@ fn a_thousand_halts_begun_by_the_host_by_one_node_and_by_several_are_all_certifi
         assert!(proof.halt.is_newer_than(last), "halt {cycle} is a new one");
         let in_flight: usize = proof.channels.iter().map(|channel| channel.in_flight.len()).sum();
         assert!(in_flight <= 1, "halt {cycle}: there is one token, and {in_flight} messages are in flight");
-        let nodes = system.nodes()?;
-        cycles.push(Cycle { by, took, reached: nodes.iter().filter_map(|node| reached(node, &nodes)).collect() });
+        cycles.push(Cycle { by, took, reached: reached(&mut system)? });
         last = proof.halt;
         let at = addresses[dice.roll(addresses.len())];
         system.release(at, last, LIMIT).with_context(|| format!("release {cycle}"))?;

@@ -17,10 +17,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             self.check_program(program)?;
         }
         let effects = self.node.step(Input::Command(command)).inspect_err(|_| self.count_refused())?;
-        if let Some(event) = effects.log {
-            self.record::<P, LOG>(ring, event);
-        }
-        self.settle_rest::<P, LOG>(ring, effects);
+        self.settle_all::<P, LOG>(ring, effects);
         Ok(())
     }
 

@@ -252,7 +252,11 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     }
 
     /// The record of a step and whatever else it asks for.
-    fn settle_all<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: Effects) -> Option<Then> {
+    pub(super) fn settle_all<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        effects: Effects,
+    ) -> Option<Then> {
         if let Some(event) = effects.log {
             self.record::<P, LOG>(ring, event);
         }
@@ -260,11 +264,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     }
 
     #[inline]
-    pub(super) fn settle_rest<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        effects: Effects,
-    ) -> Option<Then> {
+    fn settle_rest<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: Effects) -> Option<Then> {
         if has_more(&effects) {
             self.settle::<P, LOG>(ring, &effects);
         }

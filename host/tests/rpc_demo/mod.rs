@@ -1,7 +1,7 @@
 //! The demo `rpc_timeouts` on two emulated boards, for every test of it.
 #![allow(dead_code, reason = "each test uses a part of it")]
 use crate::boards::{LIMIT, firmware, start, wait_until_started};
-use anyhow::ensure;
+use anyhow::bail;
 use qemu_probe::{Link, Machine};
 use std::time::{Duration, Instant};
 use stillpoint::{Firmware, Node, NodeAddress, System};
@@ -61,6 +61,24 @@ impl Demo {
         Ok(Counts { calls, timeouts: sum("timeouts"), late: sum("late"), bites: sum("bites") })
     }
 
+    /// All nodes, a line each: what they do, who stopped them, and their watches.
+    fn describe(&mut self) -> anyhow::Result<String> {
+        let line = |node: usize| {
+            let node = self.node(node)?;
+            let named =
+                |(number, value): &(u16, i32)| Some(format!("{}={value}", self.firmware.name("watch", *number)?));
+            let watches: Vec<String> = node.watches.iter().filter_map(named).collect();
+            let order: Vec<u8> = node.order.iter().map(|node| node.0).collect();
+            let (state, halt, fault) = (node.state, node.last_halt.0, &node.fault);
+            Ok(format!(
+                "node {}: {state:?}, halt {halt}, order {order:?}, {}, fault {fault:?}",
+                node.id.0,
+                watches.join(" ")
+            ))
+        };
+        Ok((0..4).map(line).collect::<anyhow::Result<Vec<String>>>()?.join("\n"))
+    }
+
     /// Waits until each client has made this many more calls.
     pub fn wait_for_calls(&mut self, more: i32) -> anyhow::Result<()> {
         let until = Instant::now() + LIMIT;
@@ -72,7 +90,9 @@ impl Demo {
                 if self.watch(&node, "calls") - before >= more {
                     break;
                 }
-                ensure!(Instant::now() < until, "node {client} makes no calls within {LIMIT:?}: {node:#?}");
+                if Instant::now() >= until {
+                    bail!("node {client} makes no calls within {LIMIT:?}\n{}", self.describe()?);
+                }
                 std::thread::sleep(Duration::from_millis(5));
             }
         }

@@ -95,6 +95,15 @@ impl Door {
         }
     }
 
+    /// From now on the reply to this call is awaited. One that stands open answers a call that was given up: the gate could
+    /// not follow its thread, or giving up would have been too late.
+    pub fn expect(&mut self, number: Option<u16>) {
+        self.kind = Kind::Replies(number);
+        if matches!(self.standing(), Standing::Open(_)) {
+            self.refuse();
+        }
+    }
+
     pub fn keep(&mut self, thread: ThreadId) {
         self.state = State::Waits { message: self.ring.taken(), thread };
     }

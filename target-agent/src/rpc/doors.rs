@@ -1,5 +1,5 @@
 //! A chip's gates as its clients and servers see them, and as its agents do.
-use super::door::{DoorId, Kind, Standing};
+use super::door::{DoorId, Standing};
 use super::{Core, NOBODY, Rpc};
 use crate::agent::Gated;
 use crate::platform::{Bell, CoreId, MAX_CORES, Platform};
@@ -106,7 +106,7 @@ impl<P: Platform, const T: usize, const N: usize, const DOORS: usize> Doors for 
     fn expect(&self, door: DoorId, number: Option<u16>) {
         self.run(|core, _| {
             if let Some(door) = core.gate.door(door) {
-                door.kind = Kind::Replies(number);
+                door.expect(number);
             }
         });
     }

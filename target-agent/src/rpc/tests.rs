@@ -80,7 +80,7 @@ impl System {
     fn call(&mut self, client: usize) {
         let gate = &mut self.gates[client];
         self.number += 1;
-        gate.door(self.replies[client].door).unwrap().kind = Kind::Replies(Some(self.number));
+        gate.door(self.replies[client].door).unwrap().expect(Some(self.number));
         let passage = gate.leave(ThreadId(client as u8), Step::Call, self.now);
         assert!(passage.is_some());
         self.requests[client].send(Header { passage, number: self.number });
@@ -203,6 +203,22 @@ fn the_reply_to_a_call_that_was_given_up_is_late_and_the_next_call_is_followed_a
     system.reply(0, thread, 2);
     system.pass(1);
     assert!(matches!(system.at_home(0), Standing::Open(entry) if entry.thread == Some(FIRST)));
+}
+
+/// Its answer stands open already when the caller gives up, and no thread is with it that would say so.
+#[test]
+fn a_reply_that_came_without_its_thread_is_never_taken_for_that_of_the_next_call() {
+    let mut system = System::new();
+    system.call(0);
+    system.pass(1);
+    system.take(0);
+    system.reply(0, None, 1);
+    system.gates[0].look(system.now);
+    assert!(matches!(system.at_home(0), Standing::Open(_)));
+    assert!(system.gates[0].abandon(FIRST, system.now));
+    system.call(0);
+    system.gates[0].look(system.now);
+    assert_eq!(system.at_home(0), Standing::Late);
 }
 
 /// A gate that cannot follow a thread must not make its calls fail.

@@ -1,9 +1,6 @@
 //! Draining the log rings of a running system into a file.
-use super::frame::{Body, Log};
-use super::header::Header;
 use super::ring::Ring;
-use super::stream::{Item, Stream};
-use super::writer::{WriteError, Writer};
+use super::{Chunk, Item, Stream, WriteError, Writer, header_of};
 use crate::{BoardError, NodeAddress, System, SystemError};
 use serde::Serialize;
 use std::path::Path;
@@ -66,7 +63,7 @@ impl Recorder {
     /// Begins to record into a new file. Every node is asked for a sync record, so that what follows can be placed.
     pub fn start(system: &mut System, file: &str, path: &Path) -> Result<Self, RecordError> {
         let fail = |source| RecordError::System { source: Box::new(source), saved: 0 };
-        let header = Header::of(system, file).map_err(fail)?;
+        let header = header_of(system, file).map_err(fail)?;
         let nodes = system.nodes().map_err(fail)?;
         let taps = system.addresses().into_iter().zip(&nodes).map(|(at, node)| Tap {
             at,
@@ -110,12 +107,10 @@ impl Recorder {
             return Ok(0);
         }
         let wall = self.began.elapsed().as_micros() as u64;
-        let log =
-            Log { node: tap.counters.id, wall, position: look.position, dropped: look.dropped, bytes: look.bytes };
-        let body = Body::Log(log);
-        self.writer.append(&body)?;
-        let Body::Log(Log { bytes, .. }) = body else { return Ok(0) };
-        let look = super::ring::Look { bytes, ..look };
+        let (node, position, dropped) = (tap.counters.id, look.position, look.dropped);
+        let chunk = Chunk { node, wall, position, dropped, bytes: look.bytes };
+        self.writer.log(&chunk)?;
+        let look = super::ring::Look { bytes: chunk.bytes, ..look };
         tap.ring.free(memory, &look).map_err(fail)?;
         tap.count(look.position, &look.bytes);
         Ok(look.bytes.len() as u64)
@@ -159,8 +154,7 @@ impl Recorder {
     /// Ends the recording in order: what the rings still hold is saved, and everything is on the disk.
     pub fn finish(&mut self, system: &mut System) -> Result<(), RecordError> {
         self.poll(system)?;
-        self.writer.append(&Body::End(self.began.elapsed().as_micros() as u64))?;
-        Ok(self.writer.sync()?)
+        Ok(self.writer.end(self.began.elapsed().as_micros() as u64)?)
     }
 }
 

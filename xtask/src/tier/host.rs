@@ -1,8 +1,8 @@
-//! Everything else that runs on the host: library and command, simulator, paper tests, the agent's chip-free parts.
+//! Everything else that runs on the host: traces, library and command, simulator, paper tests, the agent's chip-free parts.
 use super::{Tier, cargo_test_with_firmware};
 
 pub const TIER: Tier = Tier {
     name: "host",
-    proves: "library, command, simulator, the claims of the papers, and the agent without a chip",
-    run: || cargo_test_with_firmware(&["stillpoint", "stillpoint-tests", "stillpoint-agent"]),
+    proves: "traces, library, command, simulator, the claims of the papers, and the agent without a chip",
+    run: || cargo_test_with_firmware(&["stillpoint-trace", "stillpoint", "stillpoint-tests", "stillpoint-agent"]),
 };

@@ -1,7 +1,17 @@
-//! Reading a trace back.
-use super::frame::{Body, FrameError, MAGIC};
-use super::header::Header;
-use super::stream::{Entry, Stream};
+//! The trace file: the logs of all nodes in one append-only file of frames. The form is in `docs/TRACE.md`.
+mod frame;
+mod header;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use frame::{FrameError, MAGIC, MAX_BODY};
+pub use header::{BoardInfo, ChannelInfo, Header, NameInfo, NodeInfo, PortInfo};
+pub use stream::{Entry, Item, Stream, Sync};
+pub use writer::{WriteError, Writer};
+
+use frame::Body;
 use std::path::{Path, PathBuf};
 
 /// Why a file is not a trace at all.
@@ -105,13 +115,7 @@ impl TraceFile {
 
     fn take(&mut self, body: Body) {
         match body {
-            Body::Log(log) => self.chunks.push(Chunk {
-                node: log.node,
-                wall: log.wall,
-                position: log.position,
-                dropped: log.dropped,
-                bytes: log.bytes,
-            }),
+            Body::Log(chunk) => self.chunks.push(chunk),
             Body::End(wall) => self.ended = Some(wall),
             // There is one, and it was read first.
             Body::Header(_) => {}

@@ -1,6 +1,6 @@
 //! Frames to a file: appended whole, never changed.
 use super::frame::{Body, MAGIC};
-use super::header::Header;
+use super::{Chunk, Header};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -78,14 +78,24 @@ impl Writer {
         self.saved
     }
 
-    /// Appends a frame. It is with the operating system when this returns.
-    pub(super) fn append(&mut self, body: &Body) -> Result<(), WriteError> {
-        self.append_bytes(&body.encode())?;
+    /// Appends a piece of a node's log. It is with the operating system when this returns.
+    pub fn log(&mut self, chunk: &Chunk) -> Result<(), WriteError> {
+        self.append_frame(&chunk.encode())
+    }
+
+    /// Ends the trace in order, so many microseconds after it began. Everything is on the disk when this returns.
+    pub fn end(&mut self, wall: u64) -> Result<(), WriteError> {
+        self.append_frame(&Body::End(wall).encode())?;
+        self.sync()
+    }
+
+    fn append_frame(&mut self, frame: &[u8]) -> Result<(), WriteError> {
+        self.append_bytes(frame)?;
         if self.synced.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
     }
 
     /// Forces what was written to the disk.
-    pub(super) fn sync(&mut self) -> Result<(), WriteError> {
+    fn sync(&mut self) -> Result<(), WriteError> {
         self.file.sync_data().map_err(|source| self.failed(source))?;
         self.synced = Instant::now();
         Ok(())

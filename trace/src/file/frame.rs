@@ -1,5 +1,5 @@
 //! One frame of a trace: length, checksum, body. The form is in `docs/TRACE.md`.
-use super::Header;
+use super::{Chunk, Header};
 use std::fmt;
 
 /// What a trace file begins with.
@@ -9,7 +9,7 @@ pub const MAGIC: [u8; 8] = *b"STILLTR1";
 pub const MAX_BODY: usize = 1 << 25;
 
 /// Bytes of a frame before its body.
-pub(super) const PREFIX: usize = 8;
+pub(crate) const PREFIX: usize = 8;
 
 const HEADER: u8 = 1;
 const LOG: u8 = 2;
@@ -17,26 +17,13 @@ const END: u8 = 3;
 
 /// What a frame says.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Body {
+pub(crate) enum Body {
     /// What was recorded: once, at the beginning.
     Header(Box<Header>),
     /// A piece of a node's log.
-    Log(Log),
+    Log(Chunk),
     /// The recorder ended in order, so many microseconds after it began.
     End(u64),
-}
-
-/// A piece of a node's log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Log {
-    pub node: u8,
-    /// When it was read, in microseconds since the recorder began.
-    pub wall: u64,
-    /// Where in the node's ring it began, counted for ever: the next piece begins where this one ends.
-    pub position: u32,
-    /// How many records the ring had dropped so far.
-    pub dropped: u32,
-    pub bytes: Vec<u8>,
 }
 
 /// Why bytes are not a frame.
@@ -77,6 +64,29 @@ fn checksum(length: [u8; 4], body: &[u8]) -> u32 {
     digest.finalize()
 }
 
+/// Puts length and checksum in front of a body, for which there is room.
+fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
+    let length = ((bytes.len() - PREFIX) as u32).to_le_bytes();
+    let sum = checksum(length, &bytes[PREFIX..]).to_le_bytes();
+    bytes[..4].copy_from_slice(&length);
+    bytes[4..PREFIX].copy_from_slice(&sum);
+    bytes
+}
+
+impl Chunk {
+    /// The bytes of a frame with this piece of log.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(PREFIX + 18 + self.bytes.len());
+        bytes.resize(PREFIX, 0);
+        bytes.extend([LOG, self.node]);
+        bytes.extend(self.wall.to_le_bytes());
+        bytes.extend(self.position.to_le_bytes());
+        bytes.extend(self.dropped.to_le_bytes());
+        bytes.extend(&self.bytes);
+        seal(bytes)
+    }
+}
+
 impl Body {
     /// The bytes of a frame with this body.
     pub fn encode(&self) -> Vec<u8> {
@@ -87,23 +97,13 @@ impl Body {
                 // A header is made of numbers and texts: nothing in it can fail to be written.
                 bytes.extend(serde_json::to_vec(header).unwrap_or_default());
             }
-            Self::Log(Log { node, wall, position, dropped, bytes: log }) => {
-                bytes.extend([LOG, *node]);
-                bytes.extend(wall.to_le_bytes());
-                bytes.extend(position.to_le_bytes());
-                bytes.extend(dropped.to_le_bytes());
-                bytes.extend(log);
-            }
+            Self::Log(chunk) => return chunk.encode(),
             Self::End(wall) => {
                 bytes.push(END);
                 bytes.extend(wall.to_le_bytes());
             }
         }
-        let length = ((bytes.len() - PREFIX) as u32).to_le_bytes();
-        let sum = checksum(length, &bytes[PREFIX..]).to_le_bytes();
-        bytes[..4].copy_from_slice(&length);
-        bytes[4..PREFIX].copy_from_slice(&sum);
-        bytes
+        seal(bytes)
     }
 
     /// Reads the frame at the front of `bytes`; `None` at their end. Says how long it is.
@@ -138,7 +138,7 @@ impl Body {
                 let (wall, rest) = rest.split_first_chunk().ok_or_else(short)?;
                 let (position, rest) = rest.split_first_chunk().ok_or_else(short)?;
                 let (dropped, rest) = rest.split_first_chunk().ok_or_else(short)?;
-                Ok(Self::Log(Log {
+                Ok(Self::Log(Chunk {
                     node: *node,
                     wall: u64::from_le_bytes(*wall),
                     position: u32::from_le_bytes(*position),

@@ -14,11 +14,7 @@ pub fn header_of(system: &mut System, file: &str) -> Result<Header, SystemError>
     let board = |board: &crate::Board| {
         let firmware = board.firmware();
         let all = |kind: &'static str| {
-            firmware.names(kind).map(move |(number, text)| NameInfo {
-                kind: kind.into(),
-                number,
-                text: text.into(),
-            })
+            firmware.names(kind).map(move |(number, text)| NameInfo { kind: kind.into(), number, text: text.into() })
         };
         BoardInfo {
             name: board.name().to_owned(),

@@ -44,7 +44,8 @@ impl BoardLock {
             }
             Err(TryLockError::Error(source)) => return Err(fail(source)),
         }
-        let command = std::env::args().take(3).collect::<Vec<_>>().join(" ");
+        let command =
+            std::env::args_os().take(3).map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
         let holder = format!("process {} ({command})", std::process::id());
         file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(holder.as_bytes())).map_err(fail)?;
         Ok(Self { _file: file })

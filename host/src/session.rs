@@ -152,7 +152,7 @@ impl Session {
             Some(group) => group.keep_halted(),
             None => {
                 // Ended in order, a session lets the cores run on. The system takes the probe back all the same.
-                std::mem::forget(self);
+                std::mem::forget(self.memory);
                 Ok(())
             }
         }

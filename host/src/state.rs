@@ -54,6 +54,12 @@ impl StateDir {
         self.system.join("breakpoints.json")
     }
 
+    /// The file that remembers the lines typed in the shell.
+    #[must_use]
+    pub fn history(&self) -> PathBuf {
+        self.system.join("history")
+    }
+
     /// The file that is locked while a board is in use. A probe is one thing, whichever system uses it.
     #[must_use]
     pub fn lock(&self, board: &BoardConfig) -> PathBuf {

@@ -1,6 +1,6 @@
 //! How every node stands: what `stillpoint status` shows.
 use crate::config::SystemFile;
-use crate::{Board, Node, NodeAddress, System};
+use crate::{Board, Node, NodeAddress, OpenError, System};
 use std::time::Duration;
 use stillpoint_core::control::StateCode;
 use stillpoint_core::{Command, HaltId};
@@ -74,10 +74,16 @@ impl System {
     /// How every node of a system file stands, whatever is there of it.
     #[must_use]
     pub fn status(file: &SystemFile) -> Vec<NodeStatus> {
+        Self::status_of(file, &mut Self::open_each(file))
+    }
+
+    /// The same for boards that are attached already, in the order of the file.
+    #[must_use]
+    pub fn status_of(file: &SystemFile, boards: &mut [Result<Board, OpenError>]) -> Vec<NodeStatus> {
         let mut nodes = Vec::new();
-        for (config, opened) in file.boards.iter().zip(Self::open_each(file)) {
+        for (config, opened) in file.boards.iter().zip(boards) {
             match opened {
-                Ok(mut board) => nodes.extend((0..board.cores()).map(|core| of_node(&mut board, core))),
+                Ok(board) => nodes.extend((0..board.cores()).map(|core| of_node(board, core))),
                 Err(error) => {
                     let state = if error.is_stopped() { NodeState::Stopped } else { NodeState::Missing };
                     let why = Some(error.cause.to_string());

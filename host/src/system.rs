@@ -118,6 +118,12 @@ impl System {
         }
     }
 
+    /// Takes it apart.
+    #[must_use]
+    pub fn into_boards(self) -> Vec<Board> {
+        self.boards
+    }
+
     /// Boards of the system file that could not be attached to.
     #[must_use]
     pub fn missing(&self) -> &[Lost] {

@@ -1,28 +1,40 @@
 //! What every command works with.
-use super::{CliError, Output};
-use std::path::PathBuf;
+use super::{CliError, Output, Source};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stillpoint::config::{BoardConfig, SystemFile, find_system_file};
-use stillpoint::{System, did_you_mean};
+use stillpoint::{Board, OpenError, System, did_you_mean};
 
 /// The system file, the boards once they are attached, the way to the user, and Ctrl-C.
+///
+/// A shell keeps one for all its commands, so that boards are attached to once.
 pub struct Context {
-    path: Option<PathBuf>,
+    source: Source,
     out: Output,
     interrupted: Arc<AtomicBool>,
     file: Option<Arc<SystemFile>>,
     system: Option<System>,
+    /// The probe has stopped cores, and they shall stay so.
+    keeps_halted: bool,
 }
 
 impl Context {
-    pub(super) fn new(path: Option<PathBuf>, out: Output) -> Result<Self, CliError> {
+    pub(super) fn new(source: Source, out: Output) -> Result<Self, CliError> {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = interrupted.clone();
         // The process must not end between two accesses to a board: a machine may just be stopped for one.
         ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
             .map_err(|error| CliError::Usage(format!("cannot listen for Ctrl-C: {error}")))?;
-        Ok(Self { path, out, interrupted, file: None, system: None })
+        Ok(Self::with(source, out, interrupted))
+    }
+
+    fn with(source: Source, out: Output, interrupted: Arc<AtomicBool>) -> Self {
+        Self { source, out, interrupted, file: None, system: None, keeps_halted: false }
+    }
+
+    /// The same for one command that works on something else.
+    pub(super) fn beside(&self, source: Source, out: Output) -> Self {
+        Self::with(source, out, self.interrupted.clone())
     }
 
     /// Where results go.
@@ -31,12 +43,16 @@ impl Context {
         self.out
     }
 
+    pub(super) fn set_out(&mut self, out: Output) {
+        self.out = out;
+    }
+
     /// The system file, read once.
     pub fn file(&mut self) -> Result<Arc<SystemFile>, CliError> {
         if let Some(file) = &self.file {
             return Ok(file.clone());
         }
-        let path = match &self.path {
+        let path = match &self.source.system {
             Some(path) => path.clone(),
             None => {
                 let here = std::env::current_dir()
@@ -66,7 +82,7 @@ impl Context {
     /// All boards, attached when first asked for. Every one must be there: [`Context::present`] is for those who can do with
     /// less.
     pub fn system(&mut self) -> Result<&mut System, CliError> {
-        let system = match self.system.take() {
+        let system = match self.attached() {
             Some(system) => system,
             None => System::open(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
         };
@@ -75,16 +91,52 @@ impl Context {
 
     /// The boards that are there, attached when first asked for; [`System::missing`] tells of the others.
     pub fn present(&mut self) -> Result<&mut System, CliError> {
-        let system = match self.system.take() {
+        let system = match self.attached() {
             Some(system) => system,
             None => System::open_some(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
         };
         Ok(self.system.insert(system))
     }
 
-    /// Lets go of the boards and leaves cores stopped that the probe has stopped.
-    pub fn leave_halted(&mut self) -> Result<(), CliError> {
-        self.system.take().map_or(Ok(()), |system| Ok(system.leave_halted()?))
+    /// Does something with every board of the system file, whatever became of the others: those that are attached, or all
+    /// that can be. They stay attached if they are all there.
+    pub(super) fn on_boards<R>(
+        &mut self,
+        work: impl FnOnce(&SystemFile, &mut [Result<Board, OpenError>]) -> R,
+    ) -> Result<R, CliError> {
+        let file = self.file()?;
+        let mut boards = match self.attached() {
+            Some(system) => system.into_boards().into_iter().map(Ok).collect(),
+            None => System::open_each(&file),
+        };
+        let result = work(&file, &mut boards);
+        if let Ok(boards) = boards.into_iter().collect::<Result<Vec<Board>, OpenError>>() {
+            self.system = Some(System::new(boards).interrupted_by(self.interrupted.clone()));
+        }
+        Ok(result)
+    }
+
+    /// What is attached, if it is all of the system: a board that was missing may be there by now.
+    fn attached(&mut self) -> Option<System> {
+        self.system.take().filter(|system| system.missing().is_empty())
+    }
+
+    /// The boards, if they are attached.
+    pub(super) fn if_attached(&mut self) -> Option<&mut System> {
+        self.system.as_mut()
+    }
+
+    /// Cores that the probe has stopped stay so when the boards are let go of.
+    pub fn leave_halted(&mut self) {
+        self.keeps_halted = true;
+    }
+
+    /// Lets go of the boards, for those who reach them by themselves. Whoever asks for the system next attaches again.
+    pub fn detach(&mut self) -> Result<(), CliError> {
+        match self.system.take() {
+            Some(system) if self.keeps_halted => Ok(system.leave_halted()?),
+            _ => Ok(()),
+        }
     }
 
     /// Does something with each of these boards, all at the same time; the results are in their order.
@@ -94,6 +146,7 @@ impl Context {
         work: impl Fn(&SystemFile, &BoardConfig) -> R + Sync,
     ) -> Result<Vec<R>, CliError> {
         let file = self.file()?;
+        self.detach()?;
         Ok(std::thread::scope(|scope| {
             let threads: Vec<_> = boards.iter().map(|board| scope.spawn(|| work(&file, board))).collect();
             threads.into_iter().map(|thread| thread.join().expect("work on a board does not panic")).collect()
@@ -104,6 +157,11 @@ impl Context {
     /// with them detached in order.
     pub fn check_interrupt(&self, how_things_stand: &'static str) -> Result<(), CliError> {
         if self.interrupted.load(Ordering::Relaxed) { Err(CliError::Interrupted(how_things_stand)) } else { Ok(()) }
+    }
+
+    /// Ctrl-C was answered.
+    pub(super) fn clear_interrupt(&self) {
+        self.interrupted.store(false, Ordering::Relaxed);
     }
 
     /// Set once Ctrl-C was pressed.

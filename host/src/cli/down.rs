@@ -29,6 +29,7 @@ struct Board {
 
 pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let file = context.file()?;
+    context.detach()?;
     let mut boards = Vec::new();
     for board in file.boards.iter().filter(|board| board.probe == ProbeConfig::Qemu) {
         let before = emulated::down(&file, board);

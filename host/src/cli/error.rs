@@ -60,6 +60,16 @@ pub enum CliError {
     /// Something that only this command knows of, and that the caller can mend.
     #[error("{0}")]
     Usage(String),
+    /// A line of a file that was read went wrong.
+    #[error("{place}: {text}")]
+    At {
+        /// Which line of which file.
+        place: String,
+        /// What went wrong.
+        text: String,
+        /// The exit code that belongs to it.
+        exit: Exit,
+    },
     /// Something that only this command knows of: the answer is bad.
     #[error("{0}")]
     Bad(String),
@@ -72,6 +82,7 @@ impl CliError {
         match self {
             Self::Interrupted(_) => Exit::Interrupted,
             Self::System(SystemError::Interrupted(_)) => Exit::Interrupted,
+            Self::At { exit, .. } => *exit,
             Self::System(_) | Self::Bad(_) => Exit::Bad,
             _ => Exit::Usage,
         }

@@ -14,6 +14,9 @@ mod probed;
 use super::{CliError, Context, Exit};
 use std::time::Duration;
 
+/// How many seconds a halt may take, unless somebody says otherwise.
+const LIMIT: u64 = 10;
+
 /// Stop all nodes at one consistent moment, and prove it.
 #[derive(clap::Args)]
 #[command(
@@ -36,7 +39,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "from")]
     group: bool,
     /// Give up waiting after this many seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = LIMIT)]
     limit: u64,
 }
 
@@ -49,4 +52,9 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         return probed::run(args.group, context);
     }
     consistent::run(args.from.as_deref(), limit, context)
+}
+
+/// Halts everything consistently, as the command without options does.
+pub fn everything(context: &mut Context) -> Result<Exit, CliError> {
+    consistent::run(None, Duration::from_secs(LIMIT), context)
 }

@@ -2,7 +2,8 @@
 //!
 //! A new command is a file here, a variant of [`Command`] and a line in [`Command::run`]. Its `run` gets a [`Context`] (the
 //! system file, the attached boards, whether Ctrl-C was pressed) and prints its result through [`Output::print`]: text for
-//! people, or with `--json` the same as one JSON value. Results go to standard output, everything else to standard error.
+//! people, or with `--json` the same as one JSON value. A command runs alone or as a line of the shell, where the context and
+//! what it is attached to live on: a command that reaches boards by itself calls [`Context::detach`] first. Results go to standard output, everything else to standard error.
 mod break_;
 mod break_report;
 mod break_store;
@@ -18,6 +19,7 @@ mod output;
 mod reset;
 mod resume;
 mod run;
+mod shell;
 mod status;
 mod trace;
 #[cfg(feature = "qemu")]
@@ -43,14 +45,29 @@ use std::process::ExitCode;
                   stillpoint --system bench/stillpoint.toml status --json"
 )]
 struct Line {
-    /// The system file; without this option the nearest stillpoint.toml here or in a folder above.
-    #[arg(long, global = true, value_name = "FILE")]
-    system: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
     /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
     command: Command,
+}
+
+/// What a command works on.
+#[derive(clap::Args, Default)]
+struct Source {
+    /// The system file; without this option the nearest stillpoint.toml here or in a folder above.
+    #[arg(long, global = true, value_name = "FILE")]
+    system: Option<PathBuf>,
+}
+
+impl Source {
+    /// Whether the line names something to work on. In a shell that is something else than what the shell is attached to.
+    fn is_given(&self) -> bool {
+        let Self { system } = self;
+        system.is_some()
+    }
 }
 
 #[derive(Subcommand)]
@@ -69,6 +86,7 @@ enum Command {
     Resume(resume::Args),
     Break(break_::Args),
     Trace(trace::Args),
+    Shell(shell::Args),
 }
 
 impl Command {
@@ -88,7 +106,17 @@ impl Command {
             Self::Resume(args) => resume::run(args, context),
             Self::Break(args) => break_::run(args, context),
             Self::Trace(args) => trace::run(args, context),
+            Self::Shell(args) => shell::run(args, context),
         }
+    }
+}
+
+impl Command {
+    /// Runs it, and lets go of the boards as it left them.
+    fn run_and_detach(&self, context: &mut Context) -> Result<Exit, CliError> {
+        let done = self.run(context);
+        let detached = context.detach();
+        done.and_then(|exit| detached.map(|()| exit))
     }
 }
 
@@ -96,7 +124,7 @@ impl Command {
 pub fn main() -> ExitCode {
     let line = Line::parse();
     let out = Output::new(line.json);
-    let result = Context::new(line.system, out).and_then(|mut context| line.command.run(&mut context));
+    let result = Context::new(line.source, out).and_then(|mut context| line.command.run_and_detach(&mut context));
     match result {
         Ok(exit) => exit.into(),
         Err(error) => {

@@ -35,7 +35,8 @@ struct Node {
 }
 
 pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
-    let nodes: Vec<Node> = System::status(context.file()?.as_ref())
+    let nodes: Vec<Node> = context
+        .on_boards(System::status_of)?
         .into_iter()
         .map(|node| Node {
             name: node.name,

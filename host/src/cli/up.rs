@@ -31,6 +31,7 @@ struct Board {
 
 pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let file = context.file()?;
+    context.detach()?;
     let done = emulated::up(&file).map_err(CliError::Machines)?;
     let boards = file.boards.iter().map(|board| {
         let up = done.iter().find(|(name, _)| *name == board.name).map(|(_, up)| *up);

@@ -25,7 +25,7 @@ pub(super) fn run(group: bool, context: &mut Context) -> Result<Exit, CliError> 
     let out = context.out();
     let how = if group { ProbeHalt::Group } else { ProbeHalt::Sequential };
     let stops = context.system()?.halt_by_probe(how)?;
-    context.leave_halted()?;
+    context.leave_halted();
     let nodes: Vec<Node> = stops
         .into_iter()
         .map(|stop| Node {

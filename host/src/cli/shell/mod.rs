@@ -1,0 +1,328 @@
+//! `stillpoint shell` - the same commands in one session that stays attached to the boards.
+//!
+//!     $ stillpoint shell
+//!     stillpoint (4 running)> halt
+//!     ...
+//!     stillpoint (halted 3)> alias c cut
+//!     stillpoint (halted 3)> c --full
+mod alias;
+mod complete;
+mod input;
+mod prompt;
+mod words;
+
+use super::{CliError, Command, Context, Exit, Output, Source, halt};
+use alias::Aliases;
+use clap::{CommandFactory as _, Parser, Subcommand};
+use complete::{Completion, Names};
+use input::{Heard, Input};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use stillpoint::{StateDir, breakpoint};
+
+/// Run commands in one session that stays attached to the boards.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Inside, commands go without `stillpoint`, and there are alias, unalias, source, help and quit.\n\
+                  Ctrl-C halts the system consistently, at the prompt and while a command waits; Ctrl-D leaves, and the \
+                  boards stay as they are.\nWithout a terminal, lines are read from standard input; the exit code is that \
+                  of the last command that failed.\n\n\
+                  Examples:\n  stillpoint shell\n  echo 'halt; # one line each' | stillpoint shell"
+)]
+pub struct Args {}
+
+/// A line of the shell: the commands of the program, and those that only a session needs.
+#[derive(Parser)]
+#[command(name = "", no_binary_name = true, disable_version_flag = true)]
+struct Typed {
+    #[command(flatten)]
+    source: Source,
+    /// Print the result as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    #[command(flatten)]
+    Tool(Command),
+    /// Give commands a short name; without words, show those there are.
+    Alias {
+        /// The short name.
+        name: Option<String>,
+        /// What it stands for.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        meaning: Vec<String>,
+    },
+    /// Forget a short name.
+    Unalias {
+        /// The short name.
+        name: String,
+    },
+    /// Run the lines of a file, up to the first that fails.
+    Source {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Leave the shell; the boards stay as they are.
+    #[command(visible_alias = "exit")]
+    Quit,
+}
+
+/// Files that read files, at most so deep.
+const MAX_DEPTH: usize = 8;
+/// How often somebody looks after things while nobody types.
+const TICK: Duration = Duration::from_millis(200);
+
+struct Shell<'a> {
+    context: &'a mut Context,
+    /// In which form results are printed, unless a line says otherwise.
+    out: Output,
+    aliases: Aliases,
+    /// The files that are being read.
+    depth: usize,
+    quit: bool,
+}
+
+pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
+    let out = context.out();
+    // Without a system there is nothing to attach to.
+    let history = StateDir::of(context.file()?.as_ref()).ok().map(|state| state.history());
+    let mut shell = Shell { out, context, aliases: Aliases::default(), depth: 0, quit: false };
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        shell.converse(history)
+    } else {
+        Ok(shell.obey())
+    }
+}
+
+impl Shell<'_> {
+    /// Reads what somebody types. How the last command ended is nobody's exit code.
+    fn converse(&mut self, history: Option<PathBuf>) -> Result<Exit, CliError> {
+        let completion = Completion::default();
+        completion.update(|names| names.commands = commands());
+        let opened = Input::terminal(history, completion.clone());
+        let (input, _printer) = opened.map_err(|why| CliError::Usage(format!("cannot use the terminal: {why}")))?;
+        if let Err(error) = self.context.present() {
+            self.out.error(&error);
+        }
+        while !self.quit {
+            let prompt = prompt::text(self.context, self.out);
+            self.learn_names(&completion);
+            let interrupt = self.context.interrupt_flag();
+            let ended = || interrupt.load(std::sync::atomic::Ordering::Relaxed);
+            // At the prompt Ctrl-C is a key. What comes as a signal then means that we shall end.
+            match input.read(&prompt, TICK, || !ended()) {
+                Heard::Line(line) => {
+                    self.line(&line);
+                }
+                Heard::NotText => self.complain("the line is not UTF-8 text"),
+                Heard::Interrupt => self.halt(),
+                Heard::End => break,
+                Heard::Broken(why) => return Err(CliError::Usage(format!("cannot read from the terminal: {why}"))),
+            }
+        }
+        Ok(Exit::Ok)
+    }
+
+    /// Reads lines from a pipe.
+    fn obey(&mut self) -> Exit {
+        let input = Input::pipe();
+        let mut last = Exit::Ok;
+        let interrupt = self.context.interrupt_flag();
+        while !self.quit {
+            let ended = || interrupt.load(std::sync::atomic::Ordering::Relaxed);
+            let exit = match input.read("", TICK, || !ended()) {
+                Heard::Line(line) => self.line(&line),
+                Heard::NotText => {
+                    self.complain("a line is not UTF-8 text");
+                    Exit::Usage
+                }
+                Heard::Broken(why) => {
+                    self.complain(&format!("cannot read standard input: {why}"));
+                    return Exit::Usage;
+                }
+                Heard::Interrupt | Heard::End => break,
+            };
+            if exit != Exit::Ok {
+                last = exit;
+            }
+            if exit == Exit::Interrupted {
+                return exit;
+            }
+        }
+        if interrupt.load(std::sync::atomic::Ordering::Relaxed) {
+            self.context.clear_interrupt();
+            self.halt();
+            return Exit::Interrupted;
+        }
+        last
+    }
+
+    fn complain(&self, text: &str) {
+        self.out.error(&CliError::Usage(text.to_owned()));
+    }
+
+    /// Ctrl-C: everything stops at one consistent moment.
+    fn halt(&mut self) {
+        self.context.set_out(self.out);
+        if let Err(error) = halt::everything(self.context) {
+            self.out.error(&error);
+        }
+    }
+
+    /// Runs one line, says what went wrong, and halts the system if Ctrl-C ended it.
+    fn line(&mut self, line: &str) -> Exit {
+        let exit = match self.typed(line) {
+            Ok(exit) => exit,
+            Err(error) => {
+                self.context.out().error(&error);
+                error.exit()
+            }
+        };
+        if exit == Exit::Interrupted {
+            self.context.clear_interrupt();
+            self.halt();
+        } else {
+            // A command that Ctrl-C ends in good order has answered it.
+            self.context.clear_interrupt();
+        }
+        exit
+    }
+
+    fn typed(&mut self, line: &str) -> Result<Exit, CliError> {
+        self.context.set_out(self.out);
+        let words = words::words(&self.aliases.expand(line)).map_err(CliError::Usage)?;
+        if words.is_empty() {
+            return Ok(Exit::Ok);
+        }
+        let typed = match Typed::try_parse_from(&words) {
+            Ok(typed) => typed,
+            Err(error) => {
+                // What was asked for goes to standard output, what is wrong to standard error.
+                let text = error.render();
+                let _ = if error.use_stderr() {
+                    write!(anstream::stderr(), "{}", text.ansi())
+                } else {
+                    write!(anstream::stdout(), "{}", text.ansi())
+                };
+                return Ok(if error.use_stderr() { Exit::Usage } else { Exit::Ok });
+            }
+        };
+        let out = if typed.json { Output::new(true) } else { self.out };
+        match typed.command {
+            Verb::Tool(Command::Shell(_)) => {
+                Err(CliError::Usage("this is the shell; `help` shows what there is".into()))
+            }
+            Verb::Tool(command) if typed.source.is_given() => {
+                let mut beside = self.context.beside(typed.source, out);
+                command.run_and_detach(&mut beside)
+            }
+            Verb::Tool(command) => {
+                self.context.set_out(out);
+                command.run(self.context)
+            }
+            Verb::Alias { name, meaning } => self.alias(name, &meaning),
+            Verb::Unalias { name } if self.aliases.remove(&name) => Ok(Exit::Ok),
+            Verb::Unalias { name } => Err(CliError::Usage(format!("there is no alias {name}"))),
+            Verb::Source { file } => self.source(&file),
+            Verb::Quit => {
+                self.quit = true;
+                Ok(Exit::Ok)
+            }
+        }
+    }
+
+    fn alias(&mut self, name: Option<String>, meaning: &[String]) -> Result<Exit, CliError> {
+        let Some(name) = name else {
+            for (name, meaning) in self.aliases.all() {
+                let _ = writeln!(anstream::stdout(), "{name}  {meaning}");
+            }
+            return Ok(Exit::Ok);
+        };
+        let known = commands();
+        if let [] = meaning {
+            let Some((_, meaning)) = self.aliases.all().find(|(known, _)| *known == name) else {
+                return Err(CliError::Usage(format!("there is no alias {name}")));
+            };
+            let _ = writeln!(anstream::stdout(), "{name}  {meaning}");
+            return Ok(Exit::Ok);
+        }
+        // One word is a line of its own, as in alias s 'halt --from left0'; several are words of one line.
+        let meaning = match meaning {
+            [line] => line.clone(),
+            words => shlex::try_join(words.iter().map(String::as_str))
+                .map_err(|error| CliError::Usage(format!("cannot be the meaning of an alias: {error}")))?,
+        };
+        let is_own = meaning.split_whitespace().next() == Some(name.as_str());
+        if is_own && !known.iter().any(|(command, _)| *command == name) {
+            return Err(CliError::Usage(format!("an alias loop: {name} -> {name}; nothing was changed")));
+        }
+        self.aliases.set(&name, &meaning).map_err(CliError::Usage)?;
+        Ok(Exit::Ok)
+    }
+
+    /// Runs the lines of a file. The first that fails ends it, and is named.
+    fn source(&mut self, file: &Path) -> Result<Exit, CliError> {
+        let name = file.display();
+        if self.depth == MAX_DEPTH {
+            return Err(CliError::Usage(format!(
+                "{name} would be read from {MAX_DEPTH} files that read each other; does one read itself?"
+            )));
+        }
+        let bytes = std::fs::read(file).map_err(|error| CliError::Usage(format!("cannot read {name}: {error}")))?;
+        self.depth += 1;
+        let done = self.source_lines(file, &bytes);
+        self.depth -= 1;
+        done
+    }
+
+    fn source_lines(&mut self, file: &Path, bytes: &[u8]) -> Result<Exit, CliError> {
+        for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+            let place = format!("{}:{number}", file.display());
+            let Ok(line) = std::str::from_utf8(line) else {
+                return Err(CliError::Usage(format!("{place}: the line is not UTF-8 text")));
+            };
+            match self.typed(line) {
+                Ok(Exit::Ok) => {}
+                Ok(exit) => {
+                    self.complain(&format!("{place}: `{}` failed; the rest was not run", line.trim()));
+                    return Ok(exit);
+                }
+                Err(error @ (CliError::Interrupted(_) | CliError::System(stillpoint::SystemError::Interrupted(_)))) => {
+                    return Err(error);
+                }
+                Err(error) => return Err(CliError::At { place, exit: error.exit(), text: error.to_string() }),
+            }
+            if self.quit {
+                break;
+            }
+        }
+        Ok(Exit::Ok)
+    }
+
+    /// Has the names of the system offered for completion. Boards that do not answer are told of elsewhere.
+    fn learn_names(&mut self, completion: &Completion) {
+        let directory = self.context.if_attached().and_then(|system| breakpoint::directory(system).ok());
+        completion.update(|names| {
+            names.aliases = self.aliases.all().map(|(name, _)| name.to_owned()).collect();
+            if let Some(directory) = directory {
+                names.terms = Names::terms_of(&directory);
+            }
+        });
+    }
+}
+
+/// Every command with its verbs and options, for completion.
+fn commands() -> Vec<(String, Vec<String>)> {
+    let mut typed = Typed::command();
+    typed.build();
+    let follow = |command: &clap::Command| {
+        let options = command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}"));
+        command.get_subcommands().map(|verb| verb.get_name().to_owned()).chain(options).collect()
+    };
+    typed.get_subcommands().map(|command| (command.get_name().to_owned(), follow(command))).collect()
+}

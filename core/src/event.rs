@@ -27,7 +27,8 @@ pub enum EventKind {
     Return = 4,
     /// A timer fired.
     Timer = 5,
-    /// A shared object was read or written; the argument is the object, the value is 1 for a write.
+    /// A shared object was read or written; the argument is the object, the value a
+    /// [`shared::AccessValue`](crate::shared::AccessValue).
     Access = 6,
     /// A watch changed; the argument is the watch, the value what it became.
     Watch = 7,

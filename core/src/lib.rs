@@ -19,6 +19,7 @@ mod node;
 #[cfg(on_target)]
 pub mod on_target;
 pub mod predicate;
+pub mod shared;
 mod stamp;
 
 pub use certificate::{Certificate, ChannelReport, NodeReport, Violation};

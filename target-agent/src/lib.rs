@@ -49,6 +49,11 @@ mod rpc_error;
 pub mod sabotage;
 pub mod serial;
 #[cfg(feature = "enabled")]
+pub mod shared;
+#[cfg(not(feature = "enabled"))]
+#[path = "plain/shared.rs"]
+pub mod shared;
+#[cfg(feature = "enabled")]
 mod tap;
 #[cfg(not(feature = "enabled"))]
 #[path = "plain/tap.rs"]
@@ -64,6 +69,7 @@ pub use platform::CoreId;
 pub use rpc::Access;
 pub use rpc::Envelope;
 pub use serial::Line;
+pub use shared::{Shared, SharedHandle};
 #[cfg(feature = "enabled")]
 pub use stillpoint_core::delay::Access;
 pub use stillpoint_core::delay::ThreadId;

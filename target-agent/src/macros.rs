@@ -17,6 +17,14 @@ macro_rules! input {
     };
 }
 
+/// This place in the source, as a name: `totals.read(here!(), |totals| totals[0])`. It takes no room on the target.
+#[macro_export]
+macro_rules! here {
+    () => {
+        $crate::name!(place "")
+    };
+}
+
 /// A watch with a name: `let holding = watch!(agent, "holding")?;`, then `holding.set(1)`.
 #[macro_export]
 macro_rules! watch {

@@ -328,6 +328,8 @@ pub enum StepError {
     Install(InstallError),
     /// The predicate cannot be enabled.
     Enable(EnableError),
+    /// More nodes read a shared object than it has room to remember.
+    TooManyReaders,
 }
 
 impl fmt::Display for StepError {
@@ -346,6 +348,7 @@ impl fmt::Display for StepError {
             Self::Program(error) => error.fmt(f),
             Self::Install(error) => error.fmt(f),
             Self::Enable(error) => error.fmt(f),
+            Self::TooManyReaders => crate::shared::TooManyReaders.fmt(f),
         }
     }
 }

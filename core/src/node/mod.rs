@@ -1,4 +1,5 @@
 //! A node: everything joined, one verb.
+mod access;
 #[cfg(any(test, on_target))]
 mod fault_tests;
 mod input;

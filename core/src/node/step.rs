@@ -56,7 +56,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     /// Counts an event, decides whether it is recorded, and evaluates what is armed.
     #[inline(always)]
-    fn happen(&mut self, event: Event) -> Effects {
+    pub(super) fn happen(&mut self, event: Event) -> Effects {
         let own = self.own_index();
         self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
         let log = self.recording.records(&event).then_some(event);

@@ -1,4 +1,5 @@
 //! What the agent of one core knows, reached by that core alone.
+use super::shared::Races;
 use super::{Gated, OpenError};
 use crate::channel::Head;
 use crate::lane::{Lane, Taken};
@@ -37,6 +38,8 @@ pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub gate: Option<&'static dyn Gated>,
     /// Where the host reads which event satisfied which stage.
     pub slots: Option<&'static [SlotBlock; SLOTS]>,
+    /// The races it found.
+    pub races: Races,
 }
 
 /// How control messages leave a port and come in.
@@ -108,6 +111,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             answered: 0,
             gate: None,
             slots: None,
+            races: Races::NONE,
         }
     }
 

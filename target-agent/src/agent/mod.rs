@@ -8,6 +8,7 @@ mod local;
 mod park;
 mod report;
 mod service;
+mod shared;
 
 pub use crate::open_error::OpenError;
 pub(crate) use delay::{Calling, Gated};

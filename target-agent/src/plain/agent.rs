@@ -9,6 +9,7 @@ use crate::name::Name;
 use crate::platform::{CoreId, Platform};
 use crate::port::{Inbox, Outbox};
 use crate::serial::{Line, Serial, Stage};
+use crate::shared::{Shared, SharedHandle};
 use crate::tap::Tap;
 use core::marker::PhantomData;
 use embedded_io_async::{Read, Write};
@@ -144,6 +145,19 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     /// None here; with the kit a node whose watches are all taken.
     pub fn watch(&self, _name: Name) -> Result<Watch, OpenError> {
         Ok(Watch)
+    }
+
+    /// Makes an object accessible that cores of this board share.
+    pub fn share<T: Send>(&self, _name: Name, shared: &'static Shared<T>) -> SharedHandle<T> {
+        SharedHandle::open(shared)
+    }
+
+    /// Nothing: nobody looks for races.
+    ///
+    /// # Errors
+    /// None here; with the kit a node whose watches are all taken.
+    pub fn watch_races(&self, _name: Name) -> Result<(), OpenError> {
+        Ok(())
     }
 
     /// Nothing: there is no node to start.

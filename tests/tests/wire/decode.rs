@@ -5,6 +5,7 @@ use stillpoint_core::delay::{Notice, Passage, Step};
 use stillpoint_core::link::{self, FrameDecoder, Header, Ledger};
 use stillpoint_core::log::{LogItem, LogReader};
 use stillpoint_core::predicate::{Carry, Program, Reached};
+use stillpoint_core::shared::{AccessKind, AccessValue};
 use stillpoint_core::{
     Command, Direction, EventKind, EventNumber, HaltMarker, Hello, Input, Node, NodeId, PortId, StampKind,
     message_stamp_len,
@@ -21,6 +22,7 @@ pub fn decode(example: &Example) -> Option<Vec<String>> {
         "control-header" => each(control_header),
         "port-shape" => each(port_shape),
         "slot-state" => each(slot_state),
+        "access-value" => each(|bytes| access_value(AccessValue::from_bits(word(bytes)))),
         "ledgers" => each(ledgers),
         "command" => each(command),
         "log" => log(&example.cases),
@@ -162,6 +164,15 @@ fn command_in_words(command: &Command<'_>) -> String {
         Command::Remove { slot } => format!("remove slot {}", slot.number()),
         Command::Halt | Command::Suspend | Command::Continue | Command::Report => format!("{command:?}").to_lowercase(),
     }
+}
+
+fn access_value(AccessValue { kind, race, version, place }: AccessValue) -> String {
+    let kind = match kind {
+        AccessKind::Read => "read after write",
+        AccessKind::Write => "write",
+    };
+    let place = if place == 0 { "no place".into() } else { format!("place {place}") };
+    format!("{kind} {version}{}, at {place}", if race { ", races" } else { "" })
 }
 
 fn log(cases: &[Case]) -> Vec<String> {

@@ -2,9 +2,21 @@
 //!
 //! Needs no board: a trace carries all names with it.
 #![forbid(unsafe_code)]
+mod event;
 mod file;
+mod history;
+mod names;
+mod note;
+mod order;
+mod sketch;
 
+pub use event::{Event, EventId, Past, Why};
 pub use file::{
     BoardInfo, ChannelInfo, Chunk, Damage, Entry, FrameError, Header, Item, MAGIC, MAX_BODY, NameInfo, NodeInfo,
     PortInfo, Stream, Sync, TraceError, TraceFile, WriteError, Writer,
 };
+pub use history::{Builder, History, Progress, Relation};
+pub use names::kind_name;
+pub use note::Note;
+pub use order::CausalOrder;
+pub use sketch::Sketch;

@@ -5,7 +5,7 @@ use crate::{System, SystemError};
 use stillpoint_core::{Direction, StampKind};
 
 /// The kinds of names that records are about.
-const KINDS: [&str; 4] = ["watch", "trace", "function", "procedure"];
+const KINDS: [&str; 5] = ["watch", "trace", "enter", "call", "shared"];
 
 /// What there is to say of a system now.
 pub fn header_of(system: &mut System, file: &str) -> Result<Header, SystemError> {

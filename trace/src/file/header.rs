@@ -88,12 +88,3 @@ pub struct ChannelInfo {
     /// The receiver's port.
     pub into: u8,
 }
-
-impl Header {
-    /// The name of a node.
-    #[must_use]
-    pub fn node_name(&self, id: u8) -> String {
-        let found = self.nodes.iter().find(|node| node.id == id);
-        found.map_or_else(|| format!("node {id}"), |node| node.name.clone())
-    }
-}

@@ -1,0 +1,105 @@
+//! Names for what a trace has numbers for.
+use crate::{Event, EventId, Header, NodeInfo};
+use stillpoint_core::EventKind;
+
+/// The name by which people and command lines know a kind.
+#[must_use]
+pub fn kind_name(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Local => "trace",
+        EventKind::Send => "send",
+        EventKind::Receive => "recv",
+        EventKind::Call => "call",
+        EventKind::Return => "return",
+        EventKind::Timer => "timer",
+        EventKind::Access => "access",
+        EventKind::Watch => "watch",
+        EventKind::Enter => "enter",
+        EventKind::Halt => "halt",
+        EventKind::Resume => "resume",
+        EventKind::Fault => "fault",
+        EventKind::Reset => "reset",
+        EventKind::LinkUp => "up",
+        EventKind::LinkDown => "down",
+        EventKind::Poll => "poll",
+        EventKind::RecvNone => "recv_none",
+        EventKind::SendFull => "send_full",
+        EventKind::Now => "now",
+        EventKind::Input => "input",
+    }
+}
+
+impl Header {
+    /// What is known of a node.
+    #[must_use]
+    pub fn node(&self, id: u8) -> Option<&NodeInfo> {
+        self.nodes.iter().find(|node| node.id == id)
+    }
+
+    /// The name of a node.
+    #[must_use]
+    pub fn node_name(&self, id: u8) -> String {
+        self.node(id).map_or_else(|| format!("node {id}"), |node| node.name.clone())
+    }
+
+    /// The name of a port of a node.
+    #[must_use]
+    pub fn port_name(&self, node: u8, port: u8) -> String {
+        let ports = self.node(node).into_iter().flat_map(|node| &node.ports);
+        let mut found = ports.filter(|info| info.id == port);
+        found.next().map_or_else(|| format!("port {port}"), |port| port.name.clone())
+    }
+
+    /// The text behind a number in the firmware of a node, if the firmware has one.
+    #[must_use]
+    pub fn text(&self, node: u8, kind: &str, number: u16) -> Option<&str> {
+        let board = self.boards.get(self.node(node)?.board)?;
+        let mut names = board.names.iter().filter(|name| name.kind == kind && name.number == number);
+        names.next().map(|name| name.text.as_str())
+    }
+
+    /// `left0 #41`, or `left0 #2.41` for epoch 2.
+    #[must_use]
+    pub fn event_name(&self, id: EventId) -> String {
+        let (name, epoch, count) = (self.node_name(id.node), id.epoch(), id.count());
+        if epoch == 0 { format!("{name} #{count}") } else { format!("{name} #{epoch}.{count}") }
+    }
+
+    /// What an event is about, as the expressions of breakpoints write it: `send(out)`, `call(add)`, `watch(total) = 3`.
+    #[must_use]
+    pub fn action(&self, node: u8, what: &stillpoint_core::Event) -> String {
+        let kind = kind_name(what.kind);
+        let (arg, value) = (what.arg, what.value as i32);
+        let named = |names: &str| self.text(node, names, arg).map_or_else(|| arg.to_string(), str::to_owned);
+        match what.kind {
+            EventKind::Send
+            | EventKind::Receive
+            | EventKind::LinkUp
+            | EventKind::LinkDown
+            | EventKind::RecvNone
+            | EventKind::SendFull => format!("{kind}({})", self.port_name(node, arg as u8)),
+            EventKind::Local => format!("{kind}({})", named("trace")),
+            EventKind::Call | EventKind::Return => format!("{kind}({})", named("call")),
+            EventKind::Enter => format!("{kind}({})", named("enter")),
+            EventKind::Watch => {
+                let number = self.node(node).and_then(|node| node.watches.get(usize::from(arg)));
+                let name = number.and_then(|number| self.text(node, "watch", *number));
+                format!("{kind}({}) = {value}", name.map_or_else(|| arg.to_string(), str::to_owned))
+            }
+            EventKind::Access => {
+                let way = if what.value & 1 == 1 { "write" } else { "read" };
+                format!("{way}({})", named("shared"))
+            }
+            EventKind::Now | EventKind::Input => format!("{kind}({arg}) = {value}"),
+            EventKind::Fault => format!("{kind} {:#x}", what.value),
+            EventKind::Timer | EventKind::Halt | EventKind::Resume | EventKind::Poll => format!("{kind}({arg})"),
+            EventKind::Reset => kind.into(),
+        }
+    }
+
+    /// `left0 #41 send(out)`.
+    #[must_use]
+    pub fn describe(&self, event: &Event) -> String {
+        format!("{} {}", self.event_name(event.id), self.action(event.id.node, &event.what))
+    }
+}

@@ -1,0 +1,217 @@
+//! Records to events with clocks.
+use super::channel::Sent;
+use super::clock::{newer, raise};
+use super::node::Wait;
+use super::sync::Learned;
+use super::taint::Taint;
+use super::{CausalOrder, Out};
+use crate::event::counts;
+use crate::{Event, EventId, Note, Past, Why};
+use stillpoint_core::log::Record;
+use stillpoint_core::{EventKind, EventNumber, MAX_PORTS};
+
+impl CausalOrder {
+    /// Delivers a record if all that happened before it was delivered, or if it is `forced`; otherwise says what it waits
+    /// for.
+    pub(super) fn deliver(
+        &mut self,
+        node: usize,
+        record: Record,
+        wall: u64,
+        forced: bool,
+        each: Out<'_>,
+    ) -> Result<(), Wait> {
+        let number = record.number.0;
+        if self.goes_back(node, &record) {
+            return Ok(());
+        }
+        if !forced {
+            self.wait_for_known(node)?;
+        }
+        let exact = self.nodes[node].vector && (self.nodes[node].sync.is_some() || self.nodes[node].carries_causes);
+        let received = match record.event.kind {
+            EventKind::Receive => Some((usize::from(record.event.arg) % MAX_PORTS, record.message.unwrap_or(0))),
+            _ => None,
+        };
+        let mut partner = None;
+        let synced = self.nodes[node].sync.is_some();
+        // Once: a receive may come here again after it had to wait.
+        if !std::mem::replace(&mut self.nodes[node].prepared, true) {
+            if self.begins_life(node, &record) {
+                self.begin_life(node, number);
+            }
+            if synced {
+                self.synchronise(node, &record, exact);
+            } else {
+                self.name_sessions(node);
+            }
+        }
+        if let Some((port, message)) = received {
+            let from = match self.learn(node, port, message, number) {
+                Learned::NotYet { from, channel } if !exact && !forced && !self.nodes[usize::from(from)].is_done() => {
+                    return Err(Wait::Message { node: from, channel });
+                }
+                learned => learned,
+            };
+            self.nodes[node].ports[port].count = message;
+            partner = self.note_receive(node, port, number, from, exact, forced);
+        }
+        (self.nodes[node].sync, self.nodes[node].prepared) = (None, false);
+        self.raise_to_told(node, synced);
+        let state = &mut self.nodes[node];
+        raise(&mut state.clock[node], number);
+        if exact || state.taint.as_ref().is_some_and(|taint| !taint.lasts(&state.clock)) {
+            state.taint = None;
+        }
+        (state.last, state.gap) = (Some(number), false);
+        if record.event.kind == EventKind::Send {
+            self.keep_send(node, &record);
+        }
+        if record.event.kind == EventKind::LinkUp {
+            let port = &mut self.nodes[node].ports[usize::from(record.event.arg) % MAX_PORTS];
+            port.heard = Some(record.event.value).filter(|said| *said != 0);
+        }
+        let state = &self.nodes[node];
+        let past = state.taint.as_ref().map_or(Past::Known, |taint| Past::Unknown { why: taint.why });
+        let event = Event {
+            id: EventId { node: node as u8, number },
+            time: Some(record.time),
+            wall,
+            what: record.event,
+            message: record.message,
+            partner,
+            past,
+        };
+        each(&event, &state.clock);
+        Ok(())
+    }
+
+    /// Whether the log goes back with this record; then it is left out with all that follow.
+    fn goes_back(&mut self, node: usize, record: &Record) -> bool {
+        let state = &mut self.nodes[node];
+        if let Some(left_out) = &mut state.over {
+            *left_out += 1;
+            let (count, id) = (*left_out, node as u8);
+            let note = self.notes.iter_mut().find(|note| matches!(note, Note::Backwards { node, .. } if *node == id));
+            if let Some(Note::Backwards { left_out, .. }) = note {
+                *left_out = count;
+            }
+            return true;
+        }
+        let (number, Some(last)) = (record.number.0, state.last) else { return false };
+        let goes_on = newer(number, last) || !counts(record.event.kind) && number == last;
+        if !goes_on {
+            state.over = Some(1);
+            self.notes.push(Note::Backwards { node: node as u8, last, number, left_out: 1 });
+        }
+        !goes_on
+    }
+
+    /// Waits for the events that the node's own log says it knows of.
+    fn wait_for_known(&self, node: usize) -> Result<(), Wait> {
+        let state = &self.nodes[node];
+        let mut places = if state.sync.is_some() { u32::MAX } else { state.raised };
+        while places != 0 {
+            let place = places.trailing_zeros() as usize;
+            places &= places - 1;
+            let (Some(told), Some(known)) = (state.told.get(place), state.clock.get(place)) else { break };
+            if place != node && newer(*told, *known) && !self.has_passed(place, *told) {
+                return Err(Wait::Event { node: place as u8, number: *told });
+            }
+        }
+        Ok(())
+    }
+
+    fn begins_life(&self, node: usize, record: &Record) -> bool {
+        let state = &self.nodes[node];
+        let epoch = |number| EventNumber(number).epoch();
+        match state.last {
+            None => true,
+            // The reset itself is in the gap.
+            Some(last) => record.event.kind == EventKind::Reset || state.gap && epoch(record.number.0) != epoch(last),
+        }
+    }
+
+    /// Where the node stands, from a sync record.
+    fn synchronise(&mut self, node: usize, record: &Record, exact: bool) {
+        let Some(sync) = self.nodes[node].sync.take() else { return };
+        for (port, message) in self.recount(node, &sync, record) {
+            // All that the node took without a record came before the last of it, for a channel keeps the order.
+            if let Learned::NotYet { from, .. } = self.learn(node, port, message, record.number.0)
+                && !exact
+            {
+                let why = Why::NotRecorded(from);
+                self.nodes[node].add_taint(Taint::new(self.width, from, None, why));
+            }
+        }
+        self.nodes[node].sync = Some(sync);
+    }
+
+    /// What a receive taught, as far as it goes. Says which event sent the message.
+    fn note_receive(
+        &mut self,
+        node: usize,
+        port: usize,
+        number: u32,
+        learned: Learned,
+        exact: bool,
+        forced: bool,
+    ) -> Option<EventId> {
+        let event = EventId { node: node as u8, number };
+        let peer = self.nodes[node].ports[port].peer.unwrap_or(node as u8);
+        let (why, until) = match learned {
+            Learned::From(number) => return Some(EventId { node: peer, number }),
+            // The taint is there already where it is a hole.
+            Learned::Nothing(why @ (Why::Missing(_) | Why::Damage(_))) => (why, None),
+            Learned::Nothing(_) => return None,
+            Learned::NotYet { from, .. } if forced => (Why::Silent(from), None),
+            Learned::NotYet { from, .. } => (Why::After(from), None),
+            Learned::Twice => {
+                let why = "it takes a message that was taken before".to_owned();
+                self.notes.push(Note::Impossible { event, why });
+                (Why::Damage(node as u8), None)
+            }
+        };
+        if !exact {
+            self.nodes[node].add_taint(Taint::new(self.width, why.node(), until, why));
+        }
+        None
+    }
+
+    /// Raises the clock to what the node's own log says it knows.
+    fn raise_to_told(&mut self, node: usize, synced: bool) {
+        let state = &mut self.nodes[node];
+        let mut places = if synced { u32::MAX } else { std::mem::take(&mut state.raised) };
+        while places != 0 {
+            let place = places.trailing_zeros() as usize;
+            places &= places - 1;
+            let state = &mut self.nodes[node];
+            let (Some(told), Some(known)) = (state.told.get(place), state.clock.get_mut(place)) else { break };
+            if place == node || !newer(*told, *known) {
+                continue;
+            }
+            let (before, now) = (*known, *told);
+            *known = now;
+            if !state.vector {
+                // The log names the event and not what happened before it.
+                let until = Some(now.wrapping_add(1));
+                state.add_taint(Taint::new(self.width, place as u8, until, Why::NotRecorded(place as u8)));
+            }
+            self.learn_lives(node, place, before, now);
+        }
+    }
+
+    /// Keeps the clock of a send for its receive.
+    fn keep_send(&mut self, node: usize, record: &Record) {
+        let state = &mut self.nodes[node];
+        let port = &mut state.ports[usize::from(record.event.arg) % MAX_PORTS];
+        let (message, number) = (record.message.unwrap_or(0), record.number.0);
+        port.count = message;
+        let Some(session) = port.channel.and_then(|at| self.channels[at].current()) else { return };
+        session.skip_to(message.wrapping_sub(1), number, false);
+        let row = self.rows.keep(&state.clock);
+        if let Some(old) = session.send(Sent { message, number, row, taint: state.taint.clone() }) {
+            self.rows.drop(old.row);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Items of a log that are no events: where a node stands, what it learned, what is missing.
+use super::channel::{Answer, Asks, Session};
+use super::clock::newer;
+use super::taint::Taint;
+use super::{CausalOrder, clock};
+use crate::{Item, Note, Sync, Why};
+use stillpoint_core::log::Record;
+use stillpoint_core::{EventKind, MAX_PORTS};
+
+/// A restricted recording always says what changed.
+const RESTRICTED: u8 = 1;
+
+impl CausalOrder {
+    /// Takes what stands between two records.
+    pub(super) fn take(&mut self, node: usize, item: Item) {
+        let state = &mut self.nodes[node];
+        let (id, after) = (node as u8, state.last);
+        match item {
+            Item::Record(_) => {}
+            Item::Causes { changed, differences, .. } => {
+                let places = (0..state.told.len().min(32)).filter(|place| changed >> place & 1 != 0);
+                for (place, difference) in places.zip(differences) {
+                    state.told[place] = state.told[place].wrapping_add(difference);
+                    state.raised |= 1 << place;
+                }
+                state.carries_causes |= changed != 0;
+            }
+            Item::Sync(sync) => {
+                state.raised = 0;
+                for (told, known) in state.told.iter_mut().zip(&sync.clock) {
+                    *told = *known;
+                }
+                if state.mode != Some(sync.mode) || state.gap {
+                    state.carries_causes = sync.mode == RESTRICTED;
+                }
+                state.mode = Some(sync.mode);
+                state.sync = Some(Box::new(sync));
+            }
+            Item::Gap(dropped) => {
+                state.gap = true;
+                self.notes.push(Note::Gap { node: id, after, dropped });
+            }
+            Item::Unplaced(_) => state.unplaced += 1,
+            Item::Restart => {
+                (state.gap, state.sync) = (true, None);
+                self.notes.push(Note::Restart { node: id, after });
+            }
+            Item::Broken(error) => {
+                (state.gap, state.sync) = (true, None);
+                self.notes.push(Note::Broken { node: id, after, why: error.to_string() });
+            }
+        }
+    }
+
+    /// Sets the counts of a node's ports to what a sync record says of the record that follows it. Says which messages
+    /// were taken without a record: port and number.
+    pub(super) fn recount(&mut self, node: usize, sync: &Sync, record: &Record) -> Vec<(usize, u32)> {
+        let state = &mut self.nodes[node];
+        let (number, first) = (record.number.0, state.last.is_none());
+        let mut taken = Vec::new();
+        for (place, count) in sync.counts.iter().enumerate().take(MAX_PORTS) {
+            let port = &mut state.ports[place];
+            let this = matches!(record.event.kind, EventKind::Send | EventKind::Receive)
+                && usize::from(record.event.arg) == place;
+            let count = count.wrapping_sub(u32::from(this));
+            let anew = newer(port.count, count);
+            if let Some(channel) = port.channel.filter(|_| port.out).map(|at| &mut self.channels[at]) {
+                if anew {
+                    channel.sessions.push_back(Session::new(state.life, state.ordinal, number));
+                }
+                if let Some(session) = channel.current() {
+                    session.peer = port.heard.or(session.peer);
+                    session.skip_to(count, number, first);
+                }
+            }
+            if anew {
+                port.named = None;
+            }
+            port.named = port.heard.take().or(port.named);
+            if !port.out && newer(count, if anew { 0 } else { port.count }) {
+                taken.push((place, count));
+            }
+            port.count = count;
+        }
+        taken
+    }
+
+    /// Puts what peers said of themselves into the sessions that go on.
+    pub(super) fn name_sessions(&mut self, node: usize) {
+        for port in &mut self.nodes[node].ports {
+            let Some(heard) = port.heard.take() else { continue };
+            port.named = Some(heard);
+            if let Some(session) = port.channel.filter(|_| port.out).and_then(|at| self.channels[at].current()) {
+                session.peer = Some(heard);
+            }
+        }
+    }
+
+    /// Learns what led to a message that a node took on a port.
+    pub(super) fn learn(&mut self, node: usize, port: usize, message: u32, number: u32) -> Learned {
+        let end = &self.nodes[node].ports[port];
+        let Some(at) = end.channel else {
+            return Learned::Nothing(end.peer.map_or(Why::Damage(node as u8), Why::Missing));
+        };
+        let from = self.channels[at].from;
+        let sender = self.nodes.get(usize::from(from)).and_then(|sender| sender.last);
+        let state = &mut self.nodes[node];
+        let end = &state.ports[port];
+        let asks = Asks { life: state.life, ordinal: state.ordinal, number, peer: end.named };
+        let (channel, rows) = (&mut self.channels[at], &mut self.rows);
+        if let (Some(sender), Some(session)) = (sender, channel.current()) {
+            session.latest = sender;
+        }
+        match channel.ask(&asks, message, |dropped| rows.drop(dropped.row)) {
+            Answer::Sent(sent) => {
+                clock::merge(&mut state.clock, rows.get(sent.row));
+                rows.drop(sent.row);
+                if let Some(taint) = sent.taint {
+                    state.add_taint(*taint);
+                }
+                Learned::From(sent.number)
+            }
+            Answer::Hole { until, before_recording } => {
+                let why = if before_recording { Why::Before(from) } else { Why::NotRecorded(from) };
+                state.add_taint(Taint::new(self.width, from, Some(until), why));
+                Learned::Nothing(why)
+            }
+            Answer::NotYet => Learned::NotYet { from, channel: at },
+            Answer::Twice => Learned::Twice,
+        }
+    }
+
+    /// What follows from knowing an event of another node: all that happened before the life it is in.
+    pub(super) fn learn_lives(&mut self, node: usize, of: usize, before: u32, now: u32) {
+        for (first, clock) in &self.lives[of] {
+            if newer(*first, before) && !newer(*first, now) {
+                clock::merge(&mut self.nodes[node].clock, clock);
+            }
+        }
+    }
+}
+
+/// What a receive taught.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Learned {
+    /// All that led to the sender's event.
+    From(u32),
+    /// Something that is not known, and why.
+    Nothing(Why),
+    /// The sender's log is not read so far.
+    NotYet { from: u8, channel: usize },
+    /// The message was taken before.
+    Twice,
+}
+
+impl super::node::Node {
+    pub(super) fn add_taint(&mut self, taint: Taint) {
+        match &mut self.taint {
+            Some(mine) => mine.merge(&taint),
+            None => self.taint = Some(Box::new(taint)),
+        }
+    }
+}

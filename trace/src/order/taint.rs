@@ -1,0 +1,45 @@
+//! What is not known of a past, and by when it will be.
+use super::clock::{newer, raise};
+use crate::Why;
+
+/// Something before an event is not known. For each node, the event of it with which everything is known again: whoever
+/// knows that event knows all that may be missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Taint {
+    until: Vec<Option<u32>>,
+    pub why: Why,
+}
+
+impl Taint {
+    /// All that is missing happened before event `until` of `node`; never known if that is not known either.
+    pub fn new(width: usize, node: u8, until: Option<u32>, why: Why) -> Self {
+        let mut taint = Self { until: vec![None; width], why };
+        if let Some(entry) = taint.until.get_mut(usize::from(node)) {
+            // Half the numbers ahead: newer than anything that can be known.
+            *entry = until.or(Some(NEVER));
+        }
+        taint
+    }
+
+    /// Adds what another lacks.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.until.iter_mut().zip(&other.until) {
+            match (&mut *mine, theirs) {
+                (Some(NEVER), _) | (_, None) => {}
+                (Some(mine), Some(theirs)) if *theirs != NEVER => raise(mine, *theirs),
+                (mine, theirs) => *mine = *theirs,
+            }
+        }
+        self.why = other.why;
+    }
+
+    /// Whether something is missing still for one that knows `clock`.
+    pub fn lasts(&self, clock: &[u32]) -> bool {
+        let missing =
+            |(until, known): (&Option<u32>, &u32)| until.is_some_and(|until| until == NEVER || newer(until, *known));
+        self.until.iter().zip(clock).any(missing)
+    }
+}
+
+/// No event has this number: the last of the last epoch.
+const NEVER: u32 = u32::MAX;

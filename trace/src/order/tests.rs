@@ -1,0 +1,118 @@
+//! Small histories, drawn by hand.
+use crate::{History, Item, Note, Past, Relation, Sketch, Why};
+use stillpoint_core::{Event, EventKind, MAX_NODES};
+
+fn place(history: &History, id: crate::EventId) -> usize {
+    history.index_of(id).expect("the event is in the history")
+}
+
+#[test]
+fn a_message_orders_what_lies_before_its_send_and_after_its_receive() {
+    let mut sketch = Sketch::new(&["a", "b", "c"]);
+    let (first, elsewhere) = (sketch.local(0, 1), sketch.local(2, 2));
+    let (_, received) = sketch.message(0, 1);
+    let (_, last) = sketch.message(1, 2);
+    let history = sketch.history();
+    let [first, elsewhere, received, last] = [first, elsewhere, received, last].map(|id| place(&history, id));
+    assert!(history.before(first, received) && history.before(first, last) && history.before(elsewhere, last));
+    assert_eq!(history.relation(elsewhere, received), Relation::Concurrent);
+    assert_eq!(history.clock(last), [2, 2, 2]);
+    assert!(history.notes().is_empty(), "{:?}", history.notes());
+}
+
+/// Hyder 6.3: the arrival of events is in no particular order, their delivery is causal.
+#[test]
+fn an_event_waits_for_what_happened_before_it() {
+    let mut sketch = Sketch::new(&["a", "b", "c"]);
+    sketch.message(0, 1);
+    sketch.message(1, 2);
+    let mut order = crate::CausalOrder::new(sketch.header());
+    let mut seen = Vec::new();
+    let items: Vec<_> = sketch.items().collect();
+    for (node, item) in
+        items.iter().rev().filter(|(node, _)| *node == 2).chain(items.iter().filter(|(node, _)| *node != 2))
+    {
+        order.push(*node, 0, item.clone(), &mut |event, _| seen.push((event.id.node, event.kind())));
+    }
+    let expected = [(0, EventKind::Send), (1, EventKind::Receive), (1, EventKind::Send), (2, EventKind::Receive)];
+    assert_eq!(seen, expected);
+    assert_eq!(order.held(), 0, "what no successor needs is dropped");
+}
+
+#[test]
+fn a_receive_whose_send_is_not_in_the_trace_has_an_unknown_past() {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    sketch.receive(0, 1);
+    let history = sketch.history();
+    assert_eq!(history.events[0].past, Past::Unknown { why: Why::After(0) });
+    assert_eq!(history.notes(), [Note::Missing { node: 0 }]);
+}
+
+#[test]
+fn two_receives_that_wait_for_each_other_are_log_damage_and_do_not_hang() {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    let (a, b) = (sketch.receive(1, 0), sketch.receive(0, 1));
+    sketch.send(0, 1);
+    sketch.send(1, 0);
+    let history = sketch.history();
+    assert_eq!(history.events.len(), 4);
+    let Some(Note::Cycle { events }) = history.notes().first() else { panic!("{:?}", history.notes()) };
+    assert_eq!(events, &[a, b]);
+    assert!(!history.events[0].past.is_known());
+    let said = history.notes()[0].say(&history.header);
+    assert!(said.contains("a #1, b #1"), "{said}");
+}
+
+#[test]
+fn a_silent_node_is_waited_for_only_so_long() {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    sketch.message(0, 1);
+    let receive = sketch.items().nth(1).unwrap();
+    let mut order = crate::CausalOrder::new(sketch.header());
+    let mut seen = Vec::new();
+    order.push(1, 50, receive.1, &mut |event, _| seen.push(event.past));
+    order.hurry(49, &mut |event, _| seen.push(event.past));
+    assert!(seen.is_empty());
+    order.hurry(50, &mut |event, _| seen.push(event.past));
+    assert_eq!(seen, [Past::Unknown { why: Why::Silent(0) }]);
+}
+
+#[test]
+fn a_log_that_goes_back_is_left_out_from_there_on() {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    let items = {
+        sketch.local(0, 1);
+        sketch.local(0, 2);
+        sketch.items().collect::<Vec<_>>()
+    };
+    let mut builder = crate::Builder::new(sketch.header());
+    for (node, item) in items.iter().chain(&items) {
+        builder.push(*node, 0, item.clone());
+    }
+    let history = builder.finish(None);
+    assert_eq!(history.events.len(), 2);
+    assert_eq!(history.notes()[0], Note::Backwards { node: 0, last: 2, number: 1, left_out: 2 });
+}
+
+#[test]
+fn a_halt_lies_between_the_events_around_it() {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    let before = sketch.local(0, 1);
+    sketch.event(0, Event::new(EventKind::Halt, 1));
+    let (_, received) = sketch.message(0, 1);
+    let history = sketch.history();
+    let (before, received) = (place(&history, before), place(&history, received));
+    let halt = (0..4).find(|at| history.events[*at].kind() == EventKind::Halt).unwrap();
+    assert!(history.before(before, halt) && history.before(halt, received));
+    assert_eq!(history.index_of(history.events[halt].id), Some(before));
+}
+
+#[test]
+fn nodes_that_cannot_be_are_left_alone() {
+    let mut sketch = Sketch::new(&["a"]);
+    sketch.header().nodes[0].id = 200;
+    let mut builder = crate::Builder::new(sketch.header());
+    builder.push(200, 0, Item::Gap(1));
+    builder.push(MAX_NODES as u8 - 1, 0, Item::Restart);
+    assert!(builder.finish(None).events.is_empty());
+}

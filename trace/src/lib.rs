@@ -9,6 +9,7 @@ mod names;
 mod note;
 mod order;
 mod sketch;
+mod view;
 
 pub use event::{Event, EventId, Past, Why};
 pub use file::{
@@ -20,3 +21,4 @@ pub use names::kind_name;
 pub use note::Note;
 pub use order::CausalOrder;
 pub use sketch::Sketch;
+pub use view::{Restricted, View, ViewError};

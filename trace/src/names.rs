@@ -65,35 +65,50 @@ impl Header {
         if epoch == 0 { format!("{name} #{count}") } else { format!("{name} #{epoch}.{count}") }
     }
 
-    /// What an event is about, as the expressions of breakpoints write it: `send(out)`, `call(add)`, `watch(total) = 3`.
+    /// The name of what an event is about, or its number if it has none: a port, procedure, tracepoint, watch, object.
     #[must_use]
-    pub fn action(&self, node: u8, what: &stillpoint_core::Event) -> String {
-        let kind = kind_name(what.kind);
-        let (arg, value) = (what.arg, what.value as i32);
-        let named = |names: &str| self.text(node, names, arg).map_or_else(|| arg.to_string(), str::to_owned);
-        match what.kind {
+    pub fn about(&self, node: u8, what: &stillpoint_core::Event) -> Option<String> {
+        let names = match what.kind {
             EventKind::Send
             | EventKind::Receive
             | EventKind::LinkUp
             | EventKind::LinkDown
             | EventKind::RecvNone
-            | EventKind::SendFull => format!("{kind}({})", self.port_name(node, arg as u8)),
-            EventKind::Local => format!("{kind}({})", named("trace")),
-            EventKind::Call | EventKind::Return => format!("{kind}({})", named("call")),
-            EventKind::Enter => format!("{kind}({})", named("enter")),
+            | EventKind::SendFull => return Some(self.port_name(node, what.arg as u8)),
             EventKind::Watch => {
-                let number = self.node(node).and_then(|node| node.watches.get(usize::from(arg)));
+                let number = self.node(node).and_then(|node| node.watches.get(usize::from(what.arg)));
                 let name = number.and_then(|number| self.text(node, "watch", *number));
-                format!("{kind}({}) = {value}", name.map_or_else(|| arg.to_string(), str::to_owned))
+                return Some(name.map_or_else(|| what.arg.to_string(), str::to_owned));
             }
-            EventKind::Access => {
-                let way = if what.value & 1 == 1 { "write" } else { "read" };
-                format!("{way}({})", named("shared"))
-            }
-            EventKind::Now | EventKind::Input => format!("{kind}({arg}) = {value}"),
-            EventKind::Fault => format!("{kind} {:#x}", what.value),
-            EventKind::Timer | EventKind::Halt | EventKind::Resume | EventKind::Poll => format!("{kind}({arg})"),
-            EventKind::Reset => kind.into(),
+            EventKind::Local => "trace",
+            EventKind::Call | EventKind::Return => "call",
+            EventKind::Enter => "enter",
+            EventKind::Access => "shared",
+            EventKind::Timer
+            | EventKind::Halt
+            | EventKind::Resume
+            | EventKind::Poll
+            | EventKind::Now
+            | EventKind::Input => return Some(what.arg.to_string()),
+            EventKind::Fault | EventKind::Reset => return None,
+        };
+        Some(self.text(node, names, what.arg).map_or_else(|| what.arg.to_string(), str::to_owned))
+    }
+
+    /// What an event is, as the expressions of breakpoints write it: `send(out)`, `call(add)`, `watch(total) = 3`.
+    #[must_use]
+    pub fn action(&self, node: u8, what: &stillpoint_core::Event) -> String {
+        let value = what.value as i32;
+        let kind = match what.kind {
+            EventKind::Access if what.value & 1 == 1 => "write",
+            EventKind::Access => "read",
+            kind => kind_name(kind),
+        };
+        match (self.about(node, what), what.kind) {
+            (Some(about), EventKind::Watch | EventKind::Now | EventKind::Input) => format!("{kind}({about}) = {value}"),
+            (Some(about), _) => format!("{kind}({about})"),
+            (None, EventKind::Fault) => format!("{kind} {:#x}", what.value),
+            (None, _) => kind.into(),
         }
     }
 

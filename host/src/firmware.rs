@@ -55,7 +55,14 @@ pub struct Firmware {
     /// Counts per second of the chip's counter, if the firmware says so.
     pub counter_hz: Option<u32>,
     /// Texts of ports, watches and tracepoints, by kind and number.
-    names: BTreeMap<(String, u16), String>,
+    names: BTreeMap<(String, u16), Name>,
+}
+
+/// A name, and the place in the source where it is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Name {
+    text: String,
+    place: String,
 }
 
 impl Firmware {
@@ -73,8 +80,8 @@ impl Firmware {
                 shared = Some(symbol.address() as u32);
             } else if name == COUNTER_HZ {
                 counter_hz = read_word(&file, symbol.address());
-            } else if let Some((kind, text)) = split_name(name) {
-                names.insert((kind.to_owned(), symbol.address() as u16), text.to_owned());
+            } else if let Some((kind, name)) = split_name(name) {
+                names.insert((kind.to_owned(), symbol.address() as u16), name);
             }
         }
         let shared = shared.ok_or_else(|| FirmwareError::NotInstrumented(path.to_owned()))?;
@@ -87,13 +94,19 @@ impl Firmware {
     /// Every name of a kind, by number. A text may have several numbers: one for each place that uses it.
     pub fn names(&self, kind: &str) -> impl Iterator<Item = (u16, &str)> {
         let names = self.names.iter().filter(move |((of, _), _)| of == kind);
-        names.map(|((_, number), text)| (*number, text.as_str()))
+        names.map(|((_, number), name)| (*number, name.text.as_str()))
     }
 
     /// The text of a name, if the firmware has it.
     #[must_use]
     pub fn name(&self, kind: &str, number: u16) -> Option<&str> {
-        self.names.get(&(kind.to_owned(), number)).map(String::as_str)
+        self.names.get(&(kind.to_owned(), number)).map(|name| name.text.as_str())
+    }
+
+    /// Where in the source a name is given: `src/main.rs:41`.
+    #[must_use]
+    pub fn place(&self, kind: &str, number: u16) -> Option<&str> {
+        self.names.get(&(kind.to_owned(), number)).map(|name| name.place.as_str())
     }
 }
 
@@ -103,12 +116,13 @@ fn read_word(file: &object::File<'_>, address: u64) -> Option<u32> {
     word.try_into().ok().map(u32::from_le_bytes)
 }
 
-/// Kind and text of a symbol that is a name: `stillpoint|kind|text|file|line|column`.
-fn split_name(symbol: &str) -> Option<(&str, &str)> {
+/// Kind, text and place of a symbol that is a name: `stillpoint|kind|text|file|line|column`.
+fn split_name(symbol: &str) -> Option<(&str, Name)> {
     let (kind, rest) = symbol.strip_prefix("stillpoint|")?.split_once('|')?;
     // The text may contain bars itself; what follows it does not.
     let mut from_behind = rest.rsplitn(4, '|');
-    Some((kind, from_behind.nth(3)?))
+    let (_column, line, file) = (from_behind.next()?, from_behind.next()?, from_behind.next()?);
+    Some((kind, Name { text: from_behind.next()?.to_owned(), place: format!("{file}:{line}") }))
 }
 
 #[cfg(test)]
@@ -117,8 +131,11 @@ mod tests {
 
     #[test]
     fn a_name_is_what_stands_between_its_kind_and_its_place() {
-        assert_eq!(split_name("stillpoint|watch|holding|a/b.rs|30|31"), Some(("watch", "holding")));
-        assert_eq!(split_name("stillpoint|trace|a|b|x.rs|1|2"), Some(("trace", "a|b")));
+        let name = |text: &str, place: &str| Name { text: text.into(), place: place.into() };
+        let holding = split_name("stillpoint|watch|holding|a/b.rs|30|31");
+        assert_eq!(holding, Some(("watch", name("holding", "a/b.rs:30"))));
+        assert_eq!(split_name("stillpoint|trace|a|b|x.rs|1|2"), Some(("trace", name("a|b", "x.rs:1"))));
+        assert_eq!(split_name("stillpoint|place||x.rs|7|2"), Some(("place", name("", "x.rs:7"))));
         assert_eq!(split_name("main"), None);
     }
 

@@ -5,7 +5,7 @@ use crate::{System, SystemError};
 use stillpoint_core::{Direction, StampKind};
 
 /// The kinds of names that records are about.
-const KINDS: [&str; 5] = ["watch", "trace", "enter", "call", "shared"];
+const KINDS: [&str; 6] = ["watch", "trace", "enter", "call", "shared", "place"];
 
 /// What there is to say of a system now.
 pub fn header_of(system: &mut System, file: &str) -> Result<Header, SystemError> {
@@ -14,7 +14,12 @@ pub fn header_of(system: &mut System, file: &str) -> Result<Header, SystemError>
     let board = |board: &crate::Board| {
         let firmware = board.firmware();
         let all = |kind: &'static str| {
-            firmware.names(kind).map(move |(number, text)| NameInfo { kind: kind.into(), number, text: text.into() })
+            firmware.names(kind).map(move |(number, text)| NameInfo {
+                kind: kind.into(),
+                number,
+                text: text.into(),
+                place: firmware.place(kind, number).map(str::to_owned),
+            })
         };
         BoardInfo {
             name: board.name().to_owned(),

@@ -42,6 +42,9 @@ pub struct NameInfo {
     pub number: u16,
     /// The name.
     pub text: String,
+    /// Where in the source it is given: `src/main.rs:41`. Recordings of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// A node.

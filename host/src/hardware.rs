@@ -1,6 +1,6 @@
 //! Boards behind stock debug probes: whatever probe-rs drives.
 use crate::config::{BoardConfig, ProbeConfig};
-use crate::nearest::did_you_mean;
+use crate::did_you_mean;
 use crate::session::SessionError;
 use probe_rs::Permissions;
 use probe_rs::config::{Registry, RegistryError};

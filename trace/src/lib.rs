@@ -3,9 +3,11 @@
 //! Needs no board: a trace carries all names with it.
 #![forbid(unsafe_code)]
 mod event;
+pub mod expr;
 mod file;
 mod history;
 mod names;
+mod nearest;
 mod note;
 mod order;
 mod sketch;
@@ -18,6 +20,7 @@ pub use file::{
 };
 pub use history::{Builder, History, Progress, Relation};
 pub use names::kind_name;
+pub use nearest::{did_you_mean, nearest};
 pub use note::Note;
 pub use order::CausalOrder;
 pub use sketch::Sketch;

@@ -1,7 +1,7 @@
 //! From what is written to what is meant, or to the place that is wrong.
 use super::raw::{RawBoard, RawFile, RawLink};
 use super::{BoardConfig, ConfigError, LinkConfig, ProbeConfig, Spans, SystemFile, UartEnd};
-use crate::nearest::did_you_mean;
+use crate::did_you_mean;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Starting, finding and stopping the machines of emulated boards.
 use crate::config::{BoardConfig, ProbeConfig, SystemFile};
+use crate::did_you_mean;
 use crate::lock::BoardLock;
-use crate::nearest::did_you_mean;
 use crate::session::{Group, SessionError};
 use crate::state::StateDir;
 use probe_rs::Permissions;

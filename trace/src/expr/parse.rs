@@ -16,10 +16,10 @@ use winnow::token::any;
 ///
 /// # Example
 /// ```
-/// let expression = stillpoint::expr::parse("left0:send(ring)^3 -> right1.holding == 1 | right0:fault")?;
+/// let expression = stillpoint_trace::expr::parse("left0:send(ring)^3 -> right1.holding == 1 | right0:fault")?;
 /// assert_eq!(expression.stages.len(), 2);
 /// assert_eq!(expression.stages[1].alternatives.len(), 2);
-/// # Ok::<(), stillpoint::expr::ExprError>(())
+/// # Ok::<(), stillpoint_trace::expr::ExprError>(())
 /// ```
 pub fn parse(text: &str) -> std::result::Result<Expression, ExprError> {
     let tokens = tokens(text)?;

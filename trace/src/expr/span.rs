@@ -18,7 +18,7 @@ pub struct Word {
 ///
 /// # Example: a caret under the place
 /// ```
-/// let error = stillpoint::expr::parse("left0:send(ring) => right1.holding").unwrap_err();
+/// let error = stillpoint_trace::expr::parse("left0:send(ring) => right1.holding").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "`=` means nothing here\n\

@@ -3,9 +3,9 @@
 mod machines;
 
 #[cfg(feature = "qemu")]
-pub use machines::{MachineState, Up, down, state, up};
+pub use machines::{MachineState, Up, chips, down, state, up};
 #[cfg(feature = "qemu")]
-pub(crate) use machines::{cores, open};
+pub(crate) use machines::{chip, cores, open};
 
 #[cfg(not(feature = "qemu"))]
 pub(crate) fn open(
@@ -18,4 +18,15 @@ pub(crate) fn open(
 #[cfg(not(feature = "qemu"))]
 pub(crate) fn cores(_: &crate::config::BoardConfig) -> Option<usize> {
     None
+}
+
+#[cfg(not(feature = "qemu"))]
+pub(crate) fn chip(_: &str) -> Result<crate::chip::Chip, crate::session::SessionError> {
+    Err(crate::session::SessionError::NotBuiltIn("qemu"))
+}
+
+/// The chips that can be emulated: none.
+#[cfg(not(feature = "qemu"))]
+pub fn chips() -> impl Iterator<Item = &'static str> {
+    std::iter::empty()
 }

@@ -1,7 +1,8 @@
 //! What the ELF file of a firmware says: where its control blocks are, and what its names are.
 use crate::Image;
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use stillpoint_core::control::VERSION_SYMBOL;
 
@@ -89,6 +90,24 @@ impl Firmware {
             return Err(FirmwareError::OtherVersion { path: path.to_owned(), symbol: VERSION_SYMBOL });
         }
         Ok(Self { shared, image: Image::of(&file), path: path.to_owned(), counter_hz, names })
+    }
+
+    /// The wire version that an ELF file says it speaks, whichever it is.
+    #[must_use]
+    pub fn wire_version(path: &Path) -> Option<u32> {
+        let bytes = std::fs::read(path).ok()?;
+        let file = object::File::parse(&*bytes).ok()?;
+        // The version is what the symbol of every version ends in.
+        let stem = VERSION_SYMBOL.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        file.symbols().find_map(|symbol| symbol.name().ok()?.strip_prefix(stem)?.parse().ok())
+    }
+
+    /// The memory that it occupies while it runs, as its ELF file says; nothing if that is gone.
+    pub(crate) fn occupied(&self) -> Vec<Range<u64>> {
+        let bytes = std::fs::read(&self.path).unwrap_or_default();
+        let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
+        let segments = file.segments().map(|segment| segment.address()..segment.address() + segment.size());
+        segments.filter(|memory| !memory.is_empty()).collect()
     }
 
     /// Every name of a kind, by number. A text may have several numbers: one for each place that uses it.

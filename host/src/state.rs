@@ -34,12 +34,24 @@ pub struct StateDir {
 impl StateDir {
     /// The folder for this system file, made if needed, readable by this user only.
     pub fn of(file: &SystemFile) -> Result<Self, StateError> {
-        let common = root();
-        let path = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
-        let system = common.join(format!("{:016x}", hash(path.as_os_str().as_bytes())));
+        let common = Self::root();
+        let system = common.join(Self::name_of(&file.path));
         make_private(&common)?;
         make_private(&system)?;
         Ok(Self { common, system })
+    }
+
+    /// The folder in which the folders of all systems are; it need not exist.
+    #[must_use]
+    pub fn root() -> PathBuf {
+        root_of_this_user()
+    }
+
+    /// The name of the folder of one system below [`StateDir::root`].
+    #[must_use]
+    pub fn name_of(system_file: &Path) -> String {
+        let path = system_file.canonicalize().unwrap_or_else(|_| system_file.to_owned());
+        format!("{:016x}", hash(path.as_os_str().as_bytes()))
     }
 
     /// The run directory of an emulated board.
@@ -79,7 +91,7 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3))
 }
 
-fn root() -> PathBuf {
+fn root_of_this_user() -> PathBuf {
     if let Some(folder) = std::env::var_os("STILLPOINT_STATE") {
         return folder.into();
     }

@@ -1,5 +1,6 @@
 //! What every command works with.
 use super::{CliError, Output, Source};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stillpoint::config::{BoardConfig, SystemFile, find_system_file};
@@ -45,6 +46,11 @@ impl Context {
 
     pub(super) fn set_out(&mut self, out: Output) {
         self.out = out;
+    }
+
+    /// The system file that the user named.
+    pub(super) fn named_file(&self) -> Option<&Path> {
+        self.source.system.as_deref()
     }
 
     /// The system file, read once.

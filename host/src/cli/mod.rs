@@ -7,14 +7,18 @@
 mod break_;
 mod break_report;
 mod break_store;
+mod completions;
 mod context;
 mod cut;
+mod doctor;
 #[cfg(feature = "qemu")]
 mod down;
 mod error;
 mod flash;
 mod halt;
 mod info;
+mod init;
+mod man;
 mod output;
 mod reset;
 mod resume;
@@ -72,6 +76,8 @@ impl Source {
 
 #[derive(Subcommand)]
 enum Command {
+    Init(init::Args),
+    Doctor(doctor::Args),
     #[cfg(feature = "qemu")]
     Up(up::Args),
     #[cfg(feature = "qemu")]
@@ -87,11 +93,15 @@ enum Command {
     Break(break_::Args),
     Trace(trace::Args),
     Shell(shell::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Command {
     fn run(&self, context: &mut Context) -> Result<Exit, CliError> {
         match self {
+            Self::Init(args) => init::run(args, context),
+            Self::Doctor(args) => doctor::run(args, context),
             #[cfg(feature = "qemu")]
             Self::Up(args) => up::run(args, context),
             #[cfg(feature = "qemu")]
@@ -107,6 +117,8 @@ impl Command {
             Self::Break(args) => break_::run(args, context),
             Self::Trace(args) => trace::run(args, context),
             Self::Shell(args) => shell::run(args, context),
+            Self::Completions(args) => completions::run(args, context),
+            Self::Man(args) => man::run(args, context),
         }
     }
 }

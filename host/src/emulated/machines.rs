@@ -1,10 +1,12 @@
 //! Starting, finding and stopping the machines of emulated boards.
+use crate::chip::Chip;
 use crate::config::{BoardConfig, ProbeConfig, SystemFile};
 use crate::did_you_mean;
 use crate::lock::BoardLock;
 use crate::session::{Group, SessionError};
 use crate::state::StateDir;
 use probe_rs::Permissions;
+use qemu_probe::machine::Region;
 use qemu_probe::{GroupHandle, Link, LinkEnd, Machine, MachineError, MachineKind, QemuProbe, Serial};
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,11 +36,27 @@ fn emulator(error: MachineError) -> SessionError {
 }
 
 fn kind_of(board: &BoardConfig) -> Result<MachineKind, SessionError> {
-    MachineKind::ALL.into_iter().find(|kind| kind.name() == board.chip).ok_or_else(|| {
+    kind_named(&board.chip)
+}
+
+fn kind_named(chip: &str) -> Result<MachineKind, SessionError> {
+    MachineKind::ALL.into_iter().find(|kind| kind.name() == chip).ok_or_else(|| {
         let names: Vec<&str> = MachineKind::ALL.iter().map(|kind| kind.name()).collect();
-        let hint = did_you_mean(&board.chip, names.iter().copied());
-        SessionError::Chip(format!("no emulated chip {:?}{hint} (there are: {})", board.chip, names.join(", ")))
+        let hint = did_you_mean(chip, names.iter().copied());
+        SessionError::Chip(format!("no emulated chip {chip:?}{hint} (there are: {})", names.join(", ")))
     })
+}
+
+/// The chips that can be emulated, the usual one first.
+pub fn chips() -> impl Iterator<Item = &'static str> {
+    MachineKind::ALL.into_iter().map(MachineKind::name)
+}
+
+/// What is known of an emulated chip.
+pub(crate) fn chip(name: &str) -> Result<Chip, SessionError> {
+    let kind = kind_named(name)?;
+    let range = |region: &Region| u64::from(region.base)..u64::from(region.base) + u64::from(region.len);
+    Ok(Chip { cores: kind.cores(), memory: kind.memory().iter().map(range).collect() })
 }
 
 /// How many cores the chip has.

@@ -166,7 +166,7 @@ impl History {
         self.header.port_name(node, port)
     }
 
-    /// `left0 #41 send(out)`.
+    /// `left0#41 send(out)`.
     #[must_use]
     pub fn describe(&self, event: &Event) -> String {
         self.header.describe(event)

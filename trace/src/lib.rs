@@ -3,6 +3,7 @@
 //! Needs no board: a trace carries all names with it.
 #![forbid(unsafe_code)]
 mod event;
+mod event_name;
 pub mod expr;
 mod file;
 mod history;
@@ -10,10 +11,13 @@ mod names;
 mod nearest;
 mod note;
 mod order;
+mod row;
+pub mod show;
 mod sketch;
 mod view;
 
 pub use event::{Event, EventId, Past, Why};
+pub use event_name::EventNameError;
 pub use file::{
     BoardInfo, ChannelInfo, Chunk, Damage, Entry, FrameError, Header, Item, MAGIC, MAX_BODY, NameInfo, NodeInfo,
     PortInfo, Stream, Sync, TraceError, TraceFile, WriteError, Writer,
@@ -23,5 +27,6 @@ pub use names::kind_name;
 pub use nearest::{did_you_mean, nearest};
 pub use note::Note;
 pub use order::CausalOrder;
+pub use row::Row;
 pub use sketch::Sketch;
 pub use view::{Restricted, View, ViewError};

@@ -58,11 +58,11 @@ impl Header {
         names.next().map(|name| name.text.as_str())
     }
 
-    /// `left0 #41`, or `left0 #2.41` for epoch 2.
+    /// The event's name: `left0#41`, or `left0@2#41` for epoch 2. [`History::find`](crate::History::find) reads it.
     #[must_use]
     pub fn event_name(&self, id: EventId) -> String {
         let (name, epoch, count) = (self.node_name(id.node), id.epoch(), id.count());
-        if epoch == 0 { format!("{name} #{count}") } else { format!("{name} #{epoch}.{count}") }
+        if epoch == 0 { format!("{name}#{count}") } else { format!("{name}@{epoch}#{count}") }
     }
 
     /// The name of what an event is about, or its number if it has none: a port, procedure, tracepoint, watch, object.
@@ -112,7 +112,7 @@ impl Header {
         }
     }
 
-    /// `left0 #41 send(out)`.
+    /// `left0#41 send(out)`.
     #[must_use]
     pub fn describe(&self, event: &Event) -> String {
         format!("{} {}", self.event_name(event.id), self.action(event.id.node, &event.what))

@@ -15,7 +15,7 @@ use stillpoint_core::{Event, EventKind, EventNumber};
 /// let history = sketch.history();
 /// let [cause, sent, received] = [cause, sent, received].map(|id| history.index_of(id).unwrap());
 /// assert!(history.before(cause, received));
-/// assert_eq!(history.describe(&history.events[sent]), "a #2 send(to_b)");
+/// assert_eq!(history.describe(&history.events[sent]), "a#2 send(to_b)");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sketch {

@@ -16,6 +16,7 @@ mod down;
 mod error;
 mod flash;
 mod halt;
+mod history;
 mod info;
 mod init;
 mod man;
@@ -24,6 +25,7 @@ mod reset;
 mod resume;
 mod run;
 mod shell;
+mod show;
 mod status;
 mod trace;
 #[cfg(feature = "qemu")]
@@ -92,6 +94,7 @@ enum Command {
     Resume(resume::Args),
     Break(break_::Args),
     Trace(trace::Args),
+    Show(show::Args),
     Shell(shell::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -116,6 +119,7 @@ impl Command {
             Self::Resume(args) => resume::run(args, context),
             Self::Break(args) => break_::run(args, context),
             Self::Trace(args) => trace::run(args, context),
+            Self::Show(args) => show::run(args, context),
             Self::Shell(args) => shell::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),

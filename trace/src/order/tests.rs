@@ -60,7 +60,7 @@ fn two_receives_that_wait_for_each_other_are_log_damage_and_do_not_hang() {
     assert_eq!(events, &[a, b]);
     assert!(!history.events[0].past.is_known());
     let said = history.notes()[0].say(&history.header);
-    assert!(said.contains("a #1, b #1"), "{said}");
+    assert!(said.contains("a#1, b#1"), "{said}");
 }
 
 #[test]

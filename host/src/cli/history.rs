@@ -1,0 +1,45 @@
+//! Reading a recording for a command that works on one, with news for those who wait.
+use super::{CliError, Output};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use stillpoint_trace::{History, Note};
+
+/// On a terminal the bar moves this often; elsewhere a line is written once a reading takes this long.
+const BAR_EVERY: Duration = Duration::from_millis(100);
+const LINE_AFTER: Duration = Duration::from_secs(2);
+
+/// A recording in causal order. What is damaged is read up to the damage, and the history says so.
+pub fn load(path: &Path, out: Output) -> Result<History, CliError> {
+    let bar = std::io::stderr().is_terminal().then(|| {
+        let template = "{prefix:>10}  {bar:32} {msg}";
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressBar::new(0).with_style(style).with_prefix("reading")
+    });
+    let mut next = Instant::now() + if bar.is_some() { BAR_EVERY } else { LINE_AFTER };
+    let history = History::load(path, |progress| {
+        if Instant::now() < next {
+            return;
+        }
+        match &bar {
+            Some(bar) => {
+                bar.set_length(progress.size);
+                bar.set_position(progress.read);
+                bar.set_message(format!("{} events", progress.events));
+                next = Instant::now() + BAR_EVERY;
+            }
+            None => {
+                out.say("reading", format!("{} of {} bytes, {} events", progress.read, progress.size, progress.events));
+                next = Instant::now() + LINE_AFTER;
+            }
+        }
+    });
+    bar.inspect(ProgressBar::finish_and_clear);
+    history.map_err(|error| CliError::Bad(error.to_string()))
+}
+
+/// Whether the file could not be read to its end.
+pub fn is_damaged(history: &History) -> bool {
+    history.notes().iter().any(|note| matches!(note, Note::Damage { .. }))
+}

@@ -1,0 +1,255 @@
+//! `stillpoint show` - a recording as a listing, a space-time diagram, or graphs.
+//!
+//!     $ stillpoint show run.trace --diagram --around left1#2 --most 4
+//!      left0   left1
+//!        ●─╮     │    left0#2 send(ring) -> left1#2
+//!        │ ┊     ◆    left1#1 reset
+//!        │ ╰────▶●    left1#2 recv(ring) <- left0#2
+//!        │       •    left1#3 watch(holding) = 1
+use super::{CliError, Context, Exit, Report, history, paint};
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use stillpoint_trace::show::{self, Bounds, Graph, GraphKind, Line, Selection};
+use stillpoint_trace::{History, Row, View};
+
+/// Show a recording: a line an event in causal order, a space-time diagram, or graphs.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Needs no board and no system file. An event is named NODE#NUMBER, or NODE@EPOCH#NUMBER after a reset, as the listing names it.\n\
+                  The pictures are single files that open in any browser; a page can be moved and zoomed, and a click on an event shows \
+                  what happened before and after it. Exit code 1 if the recording is damaged: what lies before the damage is shown.\n\n\
+                  Examples:\n  stillpoint show run.trace --around left0#41\n  stillpoint show run.trace --diagram --past right1#75\n  \
+                  stillpoint show run.trace --html run.html --only nodes=left0,left1 --only kinds=send,recv\n  \
+                  stillpoint show run.trace --graph elaborated --svg actions.svg"
+)]
+pub struct Args {
+    /// The recording.
+    file: PathBuf,
+    /// Draw a space-time diagram: a column for each node, a line for each event.
+    #[arg(long)]
+    diagram: bool,
+    /// Draw into this file, as SVG.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Draw into this file, as a page to move about in.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Show a graph instead: of the program's actions, of each node's, or of events. Without a file it is written as DOT.
+    #[arg(long, value_name = "KIND")]
+    graph: Option<Kind>,
+    /// Begin with this event.
+    #[arg(long, value_name = "EVENT")]
+    from: Option<String>,
+    /// End with this event.
+    #[arg(long, value_name = "EVENT")]
+    to: Option<String>,
+    /// Show what is around this event.
+    #[arg(long, value_name = "EVENT", conflicts_with_all = ["from", "to"])]
+    around: Option<String>,
+    /// Show at most this many events; without it all in a listing, 200 in a diagram, 2000 in a picture.
+    #[arg(long, value_name = "N")]
+    most: Option<usize>,
+    /// Only this event and what happened before it.
+    #[arg(long, value_name = "EVENT")]
+    past: Option<String>,
+    /// Only this event and what happened after it.
+    #[arg(long, value_name = "EVENT", conflicts_with = "past")]
+    future: Option<String>,
+    /// Only some: nodes=A,B or kinds=send,recv or actions=send(out),lap. What is left out still orders what is shown.
+    #[arg(long, value_name = "WHAT=NAMES")]
+    only: Vec<String>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Kind {
+    /// Actions as the firmware's source has them.
+    Program,
+    /// Actions of each node.
+    Elaborated,
+    /// Events.
+    Event,
+}
+
+impl From<Kind> for GraphKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Program => Self::Program,
+            Kind::Elaborated => Self::Elaborated,
+            Kind::Event => Self::Event,
+        }
+    }
+}
+
+/// Events shown where nobody says how many.
+const IN_DIAGRAM: usize = 200;
+const IN_PICTURE: usize = 2000;
+/// Events around one, in a listing.
+const AROUND: usize = 40;
+
+pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
+    let out = context.out();
+    let history = history::load(&args.file, out)?;
+    let chosen = choose(args, &history)?;
+    let bounds = |most| bounds(args, &history, most);
+    let exit = if history::is_damaged(&history) { Exit::Bad } else { Exit::Ok };
+    let title = args.file.file_stem().map_or_else(|| "trace".into(), |name| name.to_string_lossy().into_owned());
+    let pictures: Vec<&PathBuf> = args.svg.iter().chain(&args.html).collect();
+    if !pictures.is_empty() {
+        let shown = chosen.clone().within(bounds(Some(IN_PICTURE))?);
+        let drawn = Drawn {
+            events: shown.places.len(),
+            extent: shown.extent(),
+            files: pictures.into_iter().cloned().collect(),
+        };
+        if let Some(path) = &args.svg {
+            write(path, &args.file, &picture(args, &history, &chosen, &shown, &title))?;
+        }
+        if let Some(path) = &args.html {
+            let page = match args.graph {
+                Some(_) => show::linked_html(&history, &chosen, &shown, &title),
+                None => show::html(&history, &shown, &title),
+            };
+            write(path, &args.file, &page)?;
+        }
+        out.print(&drawn);
+    } else if let Some(kind) = args.graph {
+        let shown = match kind {
+            Kind::Event => chosen.within(bounds(Some(IN_PICTURE))?),
+            Kind::Program | Kind::Elaborated => chosen.within(bounds(None)?),
+        };
+        out.print(&Dot { graph: Graph::new(&history, &shown, kind.into()), title });
+    } else {
+        let shown = chosen.within(bounds(if args.diagram {
+            Some(IN_DIAGRAM)
+        } else {
+            args.around.is_some().then_some(AROUND)
+        })?);
+        out.print(&Shown { history: &history, shown, diagram: args.diagram, interrupted: context.interrupt_flag() });
+    }
+    context.check_interrupt("nothing was changed").map(|()| exit)
+}
+
+fn find(history: &History, name: &str) -> Result<usize, CliError> {
+    history.find(name).map_err(|error| CliError::Usage(error.to_string()))
+}
+
+fn choose(args: &Args, history: &History) -> Result<Selection, CliError> {
+    let view = View::parse(&args.only, &history.header).map_err(|error| CliError::Usage(error.to_string()))?;
+    let chosen = match (&args.past, &args.future) {
+        (Some(event), _) => Selection::past(history, find(history, event)?),
+        (_, Some(event)) => Selection::future(history, find(history, event)?),
+        _ => Selection::all(history),
+    };
+    Ok(if view.is_everything() {
+        chosen
+    } else {
+        chosen.only(|place| view.shows(&history.events[place], &history.header))
+    })
+}
+
+fn bounds(args: &Args, history: &History, most: Option<usize>) -> Result<Bounds, CliError> {
+    let place = |name: &Option<String>| name.as_ref().map(|name| find(history, name)).transpose();
+    // The past of an event is looked at from its end.
+    let about = args.around.clone().or_else(|| args.past.clone());
+    Ok(Bounds { from: place(&args.from)?, to: place(&args.to)?, around: place(&about)?, most: args.most.or(most) })
+}
+
+fn picture(args: &Args, history: &History, chosen: &Selection, shown: &Selection, title: &str) -> String {
+    match args.graph {
+        Some(kind @ (Kind::Program | Kind::Elaborated)) => {
+            let graph = Graph::new(history, chosen, kind.into());
+            let which = if matches!(kind, Kind::Program) { "program graph" } else { "elaborated graph" };
+            show::graph_svg(&graph, &format!("{title}: {which}"))
+        }
+        Some(Kind::Event) | None => show::svg(history, shown, title).svg,
+    }
+}
+
+fn write(path: &Path, trace: &Path, text: &str) -> Result<(), CliError> {
+    let same = |path: &Path| std::fs::canonicalize(path).ok();
+    if same(path).is_some() && same(path) == same(trace) {
+        return Err(CliError::Usage(format!("{} is the recording itself: name another file", path.display())));
+    }
+    std::fs::write(path, text).map_err(|error| CliError::Usage(format!("cannot write {}: {error}", path.display())))
+}
+
+/// What was drawn into files.
+#[derive(serde::Serialize)]
+struct Drawn {
+    files: Vec<PathBuf>,
+    events: usize,
+    /// Which of them, if not all are shown.
+    extent: Option<String>,
+}
+
+impl Report for Drawn {
+    fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = self.extent.clone().unwrap_or_else(|| format!("{} events", self.events));
+        self.files.iter().try_for_each(|file| writeln!(f, "drew {what} into {}", file.display()))
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Dot {
+    #[serde(flatten)]
+    graph: Graph,
+    #[serde(skip)]
+    title: String,
+}
+
+impl Report for Dot {
+    fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&show::dot(&self.graph, &self.title))
+    }
+}
+
+/// Events as text.
+struct Shown<'a> {
+    history: &'a History,
+    shown: Selection,
+    diagram: bool,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Shown<'_> {
+    fn line(&self, f: &mut fmt::Formatter<'_>, line: &str, is_note: bool) -> fmt::Result {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(fmt::Error);
+        }
+        if is_note { writeln!(f, "{}{line}{:#}", paint::WARN, paint::WARN) } else { writeln!(f, "{line}") }
+    }
+}
+
+impl Report for Shown<'_> {
+    fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.history.events.is_empty() {
+            writeln!(f, "no events")?;
+        }
+        if self.diagram {
+            let lines = show::diagram(self.history, &self.shown);
+            return lines.iter().try_for_each(|line| self.line(f, line, line.contains("~~~ ")));
+        }
+        let hidden = |count: usize, side: &str| (count > 0).then(|| format!("  ... {count} events {side}"));
+        hidden(self.shown.before, "before").map_or(Ok(()), |line| self.line(f, &line, false))?;
+        for line in show::listing(self.history, &self.shown) {
+            self.line(f, &line.to_string(), matches!(line, Line::Note(_)))?;
+        }
+        hidden(self.shown.after, "after").map_or(Ok(()), |line| self.line(f, &line, false))
+    }
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let notes: Vec<String> = self.history.notes().iter().map(|note| note.say(&self.history.header)).collect();
+        let rows: Vec<Row<'_>> = self.shown.places.iter().map(|place| Row::of(self.history, *place)).collect();
+        let mut shown = serializer.serialize_struct("Shown", 4)?;
+        shown.serialize_field("before", &self.shown.before)?;
+        shown.serialize_field("after", &self.shown.after)?;
+        shown.serialize_field("notes", &notes)?;
+        shown.serialize_field("events", &rows)?;
+        shown.end()
+    }
+}

@@ -1,0 +1,201 @@
+//! Where everything lies in a space-time diagram: a lane for each node, rows downwards in causal order.
+use super::{PlacedNotes, Selection, place_notes};
+use crate::{History, Note};
+use std::collections::HashMap;
+use stillpoint_core::EventKind;
+
+/// The layout of a space-time diagram.
+#[derive(Clone, Debug)]
+pub struct Lanes<'a> {
+    /// What it is of.
+    pub history: &'a History,
+    /// The node of each lane.
+    pub nodes: Vec<u8>,
+    /// The events.
+    pub marks: Vec<Mark<'a>>,
+    /// The messages of which an end is shown.
+    pub messages: Vec<Message>,
+    /// The cuts at which nodes were halted.
+    pub cuts: Vec<CutLine>,
+    /// Notes without a place in the diagram.
+    pub general: Vec<&'a Note>,
+    /// How many rows there are.
+    pub rows: usize,
+    /// How many chosen events come before and after what is shown.
+    pub hidden: (usize, usize),
+    /// The event that the picture is about, as its place in the history.
+    pub about: Option<usize>,
+}
+
+/// An event in a diagram.
+#[derive(Clone, Debug)]
+pub struct Mark<'a> {
+    /// Its place in the history.
+    pub place: usize,
+    /// Which lane.
+    pub lane: usize,
+    /// Which row.
+    pub row: usize,
+    /// What is missing, broken or contradictory in front of it; drawn in the row above it.
+    pub notes: Vec<&'a Note>,
+}
+
+/// A message: its ends are numbers of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Both ends are shown.
+    Whole {
+        /// The send.
+        from: usize,
+        /// The receive.
+        to: usize,
+    },
+    /// Its receive is not shown.
+    Leaves {
+        /// The send.
+        from: usize,
+        /// The receiver's lane, if that is shown.
+        lane: Option<usize>,
+        /// The trace has the receive; otherwise it is in flight or lost at the end.
+        received: bool,
+    },
+    /// Its send is not shown.
+    Comes {
+        /// The receive.
+        to: usize,
+        /// The sender's lane, if that is shown.
+        lane: Option<usize>,
+        /// The trace has the send; otherwise nobody knows what led to it.
+        sent: bool,
+    },
+}
+
+/// Where nodes were halted in one halt: what is above the line is the state that was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutLine {
+    /// The halt's number.
+    pub halt: u16,
+    /// The marks of its halt records, by lane.
+    pub marks: Vec<usize>,
+}
+
+impl<'a> Lanes<'a> {
+    /// Lays out a selection.
+    #[must_use]
+    pub fn new(history: &'a History, selection: &Selection) -> Self {
+        let nodes: Vec<u8> = selection.nodes(history).into_iter().collect();
+        let lane_of: HashMap<u8, usize> = nodes.iter().enumerate().map(|(lane, node)| (*node, lane)).collect();
+        let phases = phases(history);
+        let mut places = selection.places.clone();
+        // Stable, and phases never fall along causes: it stays a linear extension.
+        places.sort_by_key(|place| phases[*place]);
+        let PlacedNotes { mut before, general } = place_notes(history);
+        let mut marks: Vec<Mark<'a>> = Vec::with_capacity(places.len());
+        let mut lanes: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+        let (mut at, mut rows) = (0, 0);
+        while at < places.len() {
+            // The halts of one cut lie in one row.
+            let length =
+                places[at..].iter().take_while(|place| same_cut(history, &phases, places[at], **place)).count();
+            let group = &places[at..at + length.max(1)];
+            let mut row = 0;
+            for place in group {
+                let above = if before.contains_key(place) { 1 } else { 0 };
+                row = row.max(first_free_row(history, &marks, &lanes, *place) + above);
+            }
+            for place in group {
+                let lane = lane_of[&history.events[*place].id.node];
+                lanes[lane].push(marks.len());
+                marks.push(Mark { place: *place, lane, row, notes: before.remove(place).unwrap_or_default() });
+            }
+            rows = rows.max(row + 1);
+            at += group.len();
+        }
+        let (messages, cuts) = (messages(history, &marks, &lane_of), cuts(history, &marks));
+        let hidden = (selection.before, selection.after);
+        Self { history, nodes, marks, messages, cuts, general, rows, hidden, about: selection.about }
+    }
+}
+
+/// For each event, how many halts had happened: an odd number for the halt itself. Never falls along causes.
+fn phases(history: &History) -> Vec<u32> {
+    let mut ordinals: HashMap<u16, u32> = HashMap::new();
+    let mut of_node: HashMap<u8, u32> = HashMap::new();
+    let mut phases: Vec<u32> = Vec::with_capacity(history.events.len());
+    for event in &history.events {
+        let mine = of_node.entry(event.id.node).or_default();
+        let sent = event.partner.filter(|_| event.kind() == EventKind::Receive).and_then(|send| history.index_of(send));
+        let mut phase = (*mine).max(sent.and_then(|send| phases.get(send)).copied().unwrap_or(0));
+        *mine = phase;
+        if event.kind() == EventKind::Halt {
+            let next = 2 * ordinals.len() as u32 + 1;
+            phase = phase.max(*ordinals.entry(event.what.arg).or_insert(next));
+            *mine = phase + 1;
+        }
+        phases.push(phase);
+    }
+    phases
+}
+
+fn same_cut(history: &History, phases: &[u32], one: usize, other: usize) -> bool {
+    let halt = |place: usize| {
+        let event = &history.events[place];
+        (event.kind() == EventKind::Halt).then_some((event.what.arg, phases[place]))
+    };
+    one == other || halt(one).is_some() && halt(one) == halt(other)
+}
+
+/// The first row below everything shown that happened before.
+fn first_free_row(history: &History, marks: &[Mark<'_>], lanes: &[Vec<usize>], place: usize) -> usize {
+    let below = |lane: &Vec<usize>| {
+        let known = lane.partition_point(|mark| history.before(marks[*mark].place, place));
+        known.checked_sub(1).map_or(0, |last| marks[lane[last]].row + 1)
+    };
+    lanes.iter().map(below).max().unwrap_or(0)
+}
+
+fn messages(history: &History, marks: &[Mark<'_>], lane_of: &HashMap<u8, usize>) -> Vec<Message> {
+    let shown: HashMap<usize, usize> = marks.iter().enumerate().map(|(at, mark)| (mark.place, at)).collect();
+    let mut messages = Vec::new();
+    for (at, mark) in marks.iter().enumerate() {
+        let event = &history.events[mark.place];
+        let partner = event.partner.and_then(|id| history.index_of(id));
+        let partner_mark = partner.and_then(|place| shown.get(&place).copied());
+        let ports = history.header.node(event.id.node).into_iter().flat_map(|node| &node.ports);
+        let peer = || ports.into_iter().find(|port| u16::from(port.id) == event.what.arg).map(|port| port.peer);
+        match (event.kind(), partner_mark) {
+            (EventKind::Receive, Some(from)) => messages.push(Message::Whole { from, to: at }),
+            (EventKind::Receive, None) => {
+                let lane = peer().and_then(|peer| lane_of.get(&peer).copied());
+                messages.push(Message::Comes { to: at, lane, sent: partner.is_some() });
+            }
+            (EventKind::Send, None) => {
+                let lane = peer().and_then(|peer| lane_of.get(&peer).copied());
+                messages.push(Message::Leaves { from: at, lane, received: partner.is_some() });
+            }
+            _ => {}
+        }
+    }
+    messages
+}
+
+fn cuts(history: &History, marks: &[Mark<'_>]) -> Vec<CutLine> {
+    let mut cuts: Vec<CutLine> = Vec::new();
+    for (at, mark) in marks.iter().enumerate() {
+        let event = &history.events[mark.place];
+        if event.kind() != EventKind::Halt {
+            continue;
+        }
+        // A node that is halted again under an old number, after a reset, is on another line.
+        let same =
+            |cut: &&mut CutLine| cut.halt == event.what.arg && cut.marks.iter().all(|of| marks[*of].lane != mark.lane);
+        match cuts.iter_mut().find(same) {
+            Some(cut) => cut.marks.push(at),
+            None => cuts.push(CutLine { halt: event.what.arg, marks: vec![at] }),
+        }
+    }
+    for cut in &mut cuts {
+        cut.marks.sort_by_key(|mark| marks[*mark].lane);
+    }
+    cuts
+}

@@ -1,0 +1,355 @@
+//! The space-time diagram as one self-contained SVG: lanes downwards, a dot for each event, an arrow for each message.
+use super::lanes::{Lanes, Mark, Message};
+use super::listing::partner;
+use super::style::{STYLE, escape, width};
+use super::{Selection, time_text};
+use crate::{History, Past};
+use std::fmt::Write as _;
+use stillpoint_core::EventKind;
+
+const ROW: f64 = 28.0;
+const TOP: f64 = 84.0;
+const EDGE: f64 = 24.0;
+/// From a dot to its label.
+const BESIDE: f64 = 11.0;
+
+/// A drawn diagram.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// The markup, from `<svg` on.
+    pub svg: String,
+    /// How wide it is, in pixels.
+    pub width: f64,
+    /// How high it is.
+    pub height: f64,
+}
+
+/// Draws a selection. `title` is what stands above it.
+#[must_use]
+pub fn svg(history: &History, selection: &Selection, title: &str) -> Picture {
+    Drawing::new(&Lanes::new(history, selection), title).picture()
+}
+
+pub(super) struct Drawing<'a> {
+    lanes: &'a Lanes<'a>,
+    title: &'a str,
+    /// The middle of each lane.
+    x: Vec<f64>,
+    /// For each mark, whether its label is on the right.
+    right: Vec<bool>,
+    labels: Vec<(String, String)>,
+}
+
+impl<'a> Drawing<'a> {
+    pub(super) fn new(lanes: &'a Lanes<'a>, title: &'a str) -> Self {
+        let labels: Vec<_> = lanes.marks.iter().map(|mark| label(lanes, mark)).collect();
+        let right = sides(lanes);
+        let x = columns(lanes, &right, &labels);
+        Self { lanes, title, x, right, labels }
+    }
+
+    pub(super) fn picture(&self) -> Picture {
+        let mut body = String::new();
+        self.draw_lanes(&mut body);
+        self.draw_cuts(&mut body);
+        for (number, message) in self.lanes.messages.iter().enumerate() {
+            self.draw_message(&mut body, number, message);
+        }
+        for at in 0..self.lanes.marks.len() {
+            self.draw_mark(&mut body, at);
+        }
+        self.draw_heads(&mut body);
+        let bottom = TOP + ROW * (self.lanes.rows as f64 + 0.5);
+        let notes: Vec<String> = self.lanes.general.iter().map(|note| note.say(&self.lanes.history.header)).collect();
+        for (line, note) in notes.iter().enumerate() {
+            let y = bottom + 20.0 * (line as f64 + 1.0);
+            let _ = write!(body, "<text class=\"warn\" x=\"{EDGE}\" y=\"{y:.0}\">{}</text>", escape(note));
+        }
+        let height = bottom + 20.0 * (notes.len() as f64 + 1.0);
+        let widest = |texts: &[String]| texts.iter().map(|text| width(text)).fold(0.0, f64::max);
+        let lanes_end = self.x.last().map_or(EDGE, |x| x + self.reach(self.x.len() - 1, true) + EDGE);
+        let width = lanes_end.max(widest(&notes) + 2.0 * EDGE).max(width(&self.heading()) * 1.2 + 2.0 * EDGE);
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
+             height=\"{height:.0}\" role=\"img\"><style>{STYLE}</style>\
+             <rect width=\"100%\" height=\"100%\" fill=\"var(--bg)\"/>\n{body}</svg>\n"
+        );
+        Picture { svg, width, height }
+    }
+
+    fn heading(&self) -> String {
+        let lanes = self.lanes;
+        let total = lanes.hidden.0 + lanes.marks.len() + lanes.hidden.1;
+        match lanes.hidden {
+            (0, 0) => format!("{}: {total} events", self.title),
+            (before, _) => {
+                format!("{}: events {} to {} of {total}", self.title, before + 1, before + lanes.marks.len())
+            }
+        }
+    }
+
+    fn y(&self, row: usize) -> f64 {
+        TOP + ROW * (row as f64 + 0.5)
+    }
+
+    fn at(&self, mark: usize) -> (f64, f64) {
+        let mark = &self.lanes.marks[mark];
+        (self.x[mark.lane], self.y(mark.row))
+    }
+
+    /// How far the labels of a lane reach to one side.
+    fn reach(&self, lane: usize, right: bool) -> f64 {
+        let marks =
+            self.lanes.marks.iter().enumerate().filter(|(at, mark)| mark.lane == lane && self.right[*at] == right);
+        let name = width(&self.lanes.history.node_name(self.lanes.nodes[lane])) * 0.6;
+        marks.map(|(at, _)| span(&self.labels[at])).fold(name, f64::max)
+    }
+
+    fn draw_lanes(&self, body: &mut String) {
+        let end = self.y(self.lanes.rows) - ROW * 0.25;
+        for x in &self.x {
+            let _ = writeln!(body, "<line class=\"lane\" x1=\"{x:.0}\" y1=\"{TOP}\" x2=\"{x:.0}\" y2=\"{end:.0}\"/>");
+        }
+        for mark in self.lanes.marks.iter().filter(|mark| !mark.notes.is_empty()) {
+            let (x, y) = (self.x[mark.lane], self.y(mark.row));
+            let (y1, y2) = (y - ROW * 1.4, y - ROW * 0.3);
+            let said: Vec<String> = mark.notes.iter().map(|note| note.say(&self.lanes.history.header)).collect();
+            let _ = writeln!(
+                body,
+                "<g class=\"note\"><line class=\"lane\" style=\"stroke:var(--bg);stroke-width:4\" x1=\"{x:.0}\" y1=\"{y1:.0}\" x2=\"{x:.0}\" \
+                 y2=\"{y2:.0}\"/><line class=\"lost\" x1=\"{x:.0}\" y1=\"{y1:.0}\" x2=\"{x:.0}\" y2=\"{y2:.0}\"/>\
+                 <text class=\"label warn\" x=\"{:.0}\" y=\"{:.0}\">{}<title>{}</title></text></g>",
+                x + BESIDE,
+                (y1 + y2) / 2.0 + 4.0,
+                escape(&short(mark)),
+                escape(&said.join("\n")),
+            );
+        }
+    }
+
+    fn draw_heads(&self, body: &mut String) {
+        let _ = writeln!(
+            body,
+            "<text class=\"title\" x=\"{EDGE}\" y=\"28\">{}</text><g id=\"heads\">",
+            escape(&self.heading())
+        );
+        let right = self.x.last().map_or(0.0, |x| x + self.reach(self.x.len() - 1, true) + EDGE);
+        let _ = writeln!(
+            body,
+            "<rect x=\"0\" y=\"42\" width=\"{right:.0}\" height=\"30\" fill=\"var(--bg)\" opacity=\".85\"/>"
+        );
+        for (node, x) in self.lanes.nodes.iter().zip(&self.x) {
+            let name = escape(&self.lanes.history.node_name(*node));
+            let _ = writeln!(body, "<text class=\"head\" x=\"{x:.0}\" y=\"64\">{name}</text>");
+        }
+        body.push_str("</g>\n");
+    }
+
+    fn draw_cuts(&self, body: &mut String) {
+        for cut in &self.lanes.cuts {
+            let places: Vec<(f64, f64)> = cut.marks.iter().map(|mark| self.at(*mark)).collect();
+            let (Some(first), Some(last)) = (places.first(), places.last()) else { continue };
+            let mut line = format!("M{:.0} {:.0}", first.0 - 16.0, first.1);
+            for (x, y) in &places {
+                let _ = write!(line, "L{x:.0} {y:.0}");
+            }
+            let _ = writeln!(
+                body,
+                "<path class=\"cut\" d=\"{line}L{:.0} {:.0}\"><title>halt {}: what is above was seen, {} of {} lanes</title></path>",
+                last.0 + 16.0,
+                last.1,
+                cut.halt,
+                cut.marks.len(),
+                self.x.len(),
+            );
+        }
+    }
+
+    fn draw_message(&self, body: &mut String, number: usize, message: &Message) {
+        let toward = |from: f64, lane: Option<usize>, otherwise: f64| {
+            let side = lane.map_or(otherwise, |lane| (self.x[lane] - from).signum());
+            if side == 0.0 { otherwise } else { side }
+        };
+        let (class, from, to, head) = match *message {
+            Message::Whole { from, to } => ("msg", self.at(from), self.at(to), true),
+            Message::Leaves { from, lane, received } => {
+                let at = self.at(from);
+                let side = toward(at.0, lane, 1.0);
+                (if received { "msg away" } else { "msg open" }, at, (at.0 + side * 26.0, at.1 + ROW * 0.45), false)
+            }
+            Message::Comes { to, lane, sent } => {
+                let at = self.at(to);
+                let side = toward(at.0, lane, -1.0);
+                (if sent { "msg away" } else { "msg open" }, (at.0 + side * 26.0, at.1 - ROW * 0.45), at, true)
+            }
+        };
+        let length = ((to.0 - from.0).powi(2) + (to.1 - from.1).powi(2)).sqrt().max(1.0);
+        let (dx, dy) = ((to.0 - from.0) / length, (to.1 - from.1) / length);
+        // The arrow ends at the rim of the dot.
+        let tip = if head { (to.0 - dx * 6.0, to.1 - dy * 6.0) } else { to };
+        let _ = write!(
+            body,
+            "<g class=\"message\" id=\"m{number}\"><line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
+            from.0, from.1, tip.0, tip.1
+        );
+        if head {
+            let (back, half) = ((tip.0 - dx * 9.0, tip.1 - dy * 9.0), 4.0);
+            let open = if class == "msg open" { "tip open" } else { "tip" };
+            let _ = write!(
+                body,
+                "<path class=\"{open}\" d=\"M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}Z\"/>",
+                tip.0,
+                tip.1,
+                back.0 - dy * half,
+                back.1 + dx * half,
+                back.0 + dy * half,
+                back.1 - dx * half
+            );
+        }
+        body.push_str("</g>\n");
+    }
+
+    fn draw_mark(&self, body: &mut String, at: usize) {
+        let (history, mark) = (self.lanes.history, &self.lanes.marks[at]);
+        let event = &history.events[mark.place];
+        let (x, y) = self.at(at);
+        let about = if self.lanes.about == Some(mark.place) { " about" } else { "" };
+        let _ = write!(
+            body,
+            "<g class=\"event{about}\" id=\"e{at}\"><title>{}</title>",
+            escape(&details(history, mark.place))
+        );
+        let kind = match event.kind() {
+            EventKind::Halt | EventKind::Resume | EventKind::Fault => "h",
+            _ if !event.past.is_known() => "u",
+            EventKind::Send | EventKind::Receive => "m",
+            _ => "",
+        };
+        let _ = match event.kind() {
+            EventKind::Halt => write!(
+                body,
+                "<rect class=\"dot h\" x=\"{:.0}\" y=\"{:.0}\" width=\"10\" height=\"10\"/>",
+                x - 5.0,
+                y - 5.0
+            ),
+            EventKind::Reset => {
+                write!(body, "<path class=\"dot {kind}\" d=\"M{x:.0} {:.0}l7 7l-7 7l-7 -7Z\"/>", y - 7.0)
+            }
+            _ => write!(body, "<circle class=\"dot {kind}\" cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"5.5\"/>"),
+        };
+        let (number, action) = &self.labels[at];
+        let (place, anchor) = if self.right[at] { (x + BESIDE, "start") } else { (x - BESIDE, "end") };
+        let _ = writeln!(
+            body,
+            "<text class=\"label\" x=\"{place:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\"><tspan class=\"dim\">{}</tspan> {}</text></g>",
+            y + 4.0,
+            escape(number),
+            escape(action),
+        );
+    }
+}
+
+/// Number and action.
+fn label(lanes: &Lanes<'_>, mark: &Mark<'_>) -> (String, String) {
+    let event = &lanes.history.events[mark.place];
+    let number = match (event.counts(), event.id.epoch()) {
+        (false, _) => String::new(),
+        (true, 0) => event.id.count().to_string(),
+        (true, epoch) => format!("@{epoch}#{}", event.id.count()),
+    };
+    let doubt = if event.past.is_known() { "" } else { " ?" };
+    (number, format!("{}{doubt}", lanes.history.header.action(event.id.node, &event.what)))
+}
+
+fn span((number, action): &(String, String)) -> f64 {
+    BESIDE + width(number) + width(action) + width(" ")
+}
+
+/// The short form of what is missing in front of an event.
+fn short(mark: &Mark<'_>) -> String {
+    use crate::Note;
+    let dropped: u32 = mark
+        .notes
+        .iter()
+        .filter_map(|note| if let Note::Gap { dropped, .. } = note { Some(*dropped) } else { None })
+        .sum();
+    match mark.notes.first() {
+        _ if dropped > 0 => format!("{dropped} records dropped"),
+        Some(Note::Reset { .. }) => "reset".into(),
+        Some(Note::Restart { .. }) => "log begins anew".into(),
+        Some(Note::Broken { .. }) => "bytes that are no log".into(),
+        _ => "log damage".into(),
+    }
+}
+
+/// All that is known of an event, for a reader who points at it.
+pub(super) fn details(history: &History, place: usize) -> String {
+    let event = &history.events[place];
+    let header = &history.header;
+    let mut text = format!(
+        "{} {}\nat {}",
+        header.event_name(event.id),
+        header.action(event.id.node, &event.what),
+        time_text(header, event)
+    );
+    let partner = partner(history, event);
+    if !partner.is_empty() {
+        let _ = write!(text, "\n{partner}");
+    }
+    let known = header.nodes.iter().filter_map(|node| Some((node, *history.clock(place).get(usize::from(node.id))?)));
+    let clock: Vec<String> = known
+        .filter(|(_, number)| *number != 0)
+        .map(|(node, number)| header.event_name(crate::EventId { node: node.id, number }))
+        .collect();
+    let _ = write!(text, "\nknows {}", clock.join(" "));
+    if let Past::Unknown { why } = event.past {
+        let _ = write!(text, "\n? {}", why.say(history.node_name(why.node())));
+    }
+    text
+}
+
+/// A label stands on the side where the mark's own message does not run.
+fn sides(lanes: &Lanes<'_>) -> Vec<bool> {
+    let mut right = vec![true; lanes.marks.len()];
+    let lane = |mark: usize| lanes.marks[mark].lane;
+    for message in &lanes.messages {
+        match *message {
+            Message::Whole { from, to } => {
+                right[from] = lane(to) < lane(from);
+                right[to] = lane(from) < lane(to);
+            }
+            Message::Leaves { from: mark, lane: peer, .. } => right[mark] = peer.is_some_and(|peer| peer < lane(mark)),
+            Message::Comes { to: mark, lane: peer, .. } => right[mark] = peer.is_none_or(|peer| peer < lane(mark)),
+        }
+    }
+    right
+}
+
+/// The middle of each lane: labels of neighbours in one row do not meet, and none reaches the next lane.
+fn columns(lanes: &Lanes<'_>, right: &[bool], labels: &[(String, String)]) -> Vec<f64> {
+    let count = lanes.nodes.len();
+    // In each row, what reaches into the space left of each lane: from the lane before it, and from itself.
+    let mut into = vec![std::collections::HashMap::<usize, (f64, f64)>::new(); count + 1];
+    for (at, mark) in lanes.marks.iter().enumerate() {
+        let space = if right[at] { mark.lane + 1 } else { mark.lane };
+        let both = into[space].entry(mark.row).or_default();
+        if right[at] {
+            both.0 = span(&labels[at])
+        } else {
+            both.1 = span(&labels[at])
+        }
+        if !mark.notes.is_empty() {
+            into[mark.lane + 1].entry(mark.row.saturating_sub(1)).or_default().0 = BESIDE + width(&short(mark));
+        }
+    }
+    let room = |space: usize| into[space].values().map(|(left, right)| left + right).fold(0.0, f64::max);
+    let name = |lane: usize| width(&lanes.history.node_name(lanes.nodes[lane])) * 0.6;
+    let mut at = EDGE;
+    let mut columns = Vec::with_capacity(count);
+    for lane in 0..count {
+        let names = name(lane) + if lane > 0 { name(lane - 1) } else { 0.0 };
+        at += if lane == 0 { room(0).max(names) } else { (room(lane) + 18.0).max(names + 20.0).max(110.0) };
+        columns.push(at);
+    }
+    columns
+}

@@ -188,11 +188,12 @@ impl<'a> Plan<'a> {
             .map_or_else(|| "never in this trace".into(), |(first, last)| format!("{first} to {last}"));
         let _ = writeln!(
             body,
-            "<g class=\"spot\" data-at=\"{at}\"><title>{}\ntemplate {}\n{events}</title>\
+            "<g class=\"spot\" data-at=\"{at}\"><title>{}\ntemplate {}\n{}</title>\
              <rect class=\"box\" x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{BOX}\" rx=\"7\"/>\
              <text x=\"{x:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text></g>",
             escape(spot.action.as_deref().unwrap_or(&spot.label)),
             escape(&spot.template),
+            escape(&events),
             x - half,
             y - BOX / 2.0,
             2.0 * half,

@@ -56,8 +56,8 @@ pub(super) fn page(
             format!("<details><summary>{count} notes: what is missing or broken</summary><ul>{items}</ul></details>")
         }
     };
-    // A script ends at the first `</`, wherever it stands.
-    let data = data.to_string().replace("</", "<\\/");
+    // A script ends at the first `</script`, wherever it stands.
+    let data = data.to_string().replace('<', "\\u003c");
     let (title, summary) = (escape(title), escape(summary));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\

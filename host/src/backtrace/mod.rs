@@ -8,6 +8,7 @@ mod stack;
 mod unwind;
 
 pub use frame::{Frame, FrameKind};
+pub(crate) use frame::{short, tidy};
 pub use unwind::{Unwinder, UnwinderError};
 
 use crate::{Board, SessionError};

@@ -19,6 +19,7 @@ mod halt;
 mod history;
 mod info;
 mod init;
+mod log;
 mod man;
 mod output;
 mod reset;
@@ -98,6 +99,7 @@ enum Command {
     Shell(shell::Args),
     Completions(completions::Args),
     Man(man::Args),
+    Log(log::Args),
 }
 
 impl Command {
@@ -123,6 +125,7 @@ impl Command {
             Self::Shell(args) => shell::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),
+            Self::Log(args) => log::run(args, context),
         }
     }
 }

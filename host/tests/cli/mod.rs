@@ -28,12 +28,17 @@ pub fn firmware(name: &str) -> PathBuf {
 impl Bench {
     /// Two boards that run this demo; nothing is started.
     pub fn new(demo: &str) -> Self {
+        Self::new_with_words(demo, &[])
+    }
+
+    fn new_with_words(demo: &str, words: &[&str]) -> Self {
         let bench = Self { folder: tempfile::tempdir().unwrap(), state: short_folder() };
         bench.install(demo);
+        let words: String = words.iter().map(|word| format!(", \"{word}\"")).collect();
         let board = |name: &str| {
             format!(
                 "[[board]]\nname = \"{name}\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = \"firmware.elf\"\n\
-                 arguments = [\"board={name}\"]\n\n"
+                 arguments = [\"board={name}\"{words}]\n\n"
             )
         };
         let link = "[[link]]\nbetween = [\"A.uart1\", \"B.uart1\"]\n";
@@ -43,7 +48,12 @@ impl Bench {
 
     /// Two boards that run this demo, every node started.
     pub fn running(demo: &str) -> Self {
-        let bench = Self::new(demo);
+        Self::with_words(demo, &[])
+    }
+
+    /// The same, with further words on the command line of each.
+    pub fn with_words(demo: &str, words: &[&str]) -> Self {
+        let bench = Self::new_with_words(demo, words);
         bench.run(["up"]).expect(0);
         bench.run(["run"]).expect(0);
         bench

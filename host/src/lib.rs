@@ -42,7 +42,6 @@ mod session;
 mod state;
 mod status;
 mod system;
-pub mod text_log;
 pub mod trace;
 
 pub use board::{Board, BoardError};

@@ -9,7 +9,6 @@ mod park;
 mod report;
 mod service;
 mod shared;
-mod text;
 
 pub use crate::open_error::OpenError;
 pub(crate) use delay::{Calling, Gated};
@@ -131,7 +130,6 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         #[cfg(feature = "replay")]
         P::observe_with(self);
         P::fault_handlers().set(self);
-        P::place_text_with(self);
         Ok(Agent { agents: self, core })
     }
 }

@@ -15,10 +15,10 @@ fn main() {
     // cortex-m-rt asks for a list of default interrupt handlers; the platform names all of its handlers itself.
     fs::write(out.join("device.x"), "").expect("write device.x");
     println!("cargo:rustc-link-search={}", out.display());
-    // Unasked, defmt compiles in errors only.
+    // Unasked, defmt compiles in errors only. The demos say what `stillpoint log --level` can leave out.
     println!("cargo:rerun-if-env-changed=DEFMT_LOG");
     if env::var_os("DEFMT_LOG").is_none() {
-        println!("cargo:rustc-env=DEFMT_LOG=info");
+        println!("cargo:rustc-env=DEFMT_LOG=debug");
     }
     // Where names go; without the kit there are none.
     let names = env::var_os("CARGO_FEATURE_ENABLED").map(|_| "-Tstillpoint.x");

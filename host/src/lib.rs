@@ -42,6 +42,7 @@ mod session;
 mod state;
 mod status;
 mod system;
+pub mod text_log;
 pub mod trace;
 
 pub use board::{Board, BoardError};

@@ -42,6 +42,8 @@ pub struct Node {
     pub slots: Vec<Slot>,
     /// The log ring: address and size.
     pub log: (u32, u32),
+    /// The ring of the text log: address and size; address 0 if there is none.
+    pub text: (u32, u32),
     /// Where to write what to make it look at its commands; address 0 if nowhere.
     pub(crate) bell: (u32, u32),
 }
@@ -109,6 +111,7 @@ impl Node {
             refused: word(phase + 20),
             order: names.take(count).map(NodeId).collect(),
             log: (word(ControlLayout::LOG), word(ControlLayout::LOG + 4)),
+            text: (word(ControlLayout::LOG + 8), word(ControlLayout::LOG + 12)),
             bell: (word(ControlLayout::LOG + 16), word(ControlLayout::LOG + 20)),
             watches: watches.filter(|at| word(*at) != 0).map(|at| (word(at) as u16, word(at + 4) as i32)).collect(),
             clock: (0..layout.nodes).map(|index| word(layout.clock() + 4 * index)).collect(),

@@ -35,6 +35,8 @@ const SINK: NodeId = NodeId(3);
 
 /// Numbers of which each node logs that they passed.
 const LOGGED: i32 = 5;
+/// Numbers that pass before the filter falls silent about those that do not.
+const FILTERED: i32 = 2;
 
 /// From core 0 to core 1 of this board.
 static ACROSS: Channel<u32> = Channel::new();
@@ -60,7 +62,11 @@ async fn filter(agent: Agent, mut inbox: Inbox<u32>, mut out: Outbox<u32>) {
     let mut passed = 0;
     loop {
         let number = inbox.recv().await.unwrap();
-        if number % 3 == 0 {
+        if number % 3 != 0 {
+            if passed < FILTERED {
+                defmt::debug!("{} goes no further", number);
+            }
+        } else {
             passed += 1;
             if passed <= LOGGED {
                 defmt::info!("let {} pass", number);
@@ -98,6 +104,7 @@ async fn sink(agent: Agent, mut inbox: Inbox<u32>, halt_at: Option<i32>) {
         sum.set(total as i32);
         count.set(handled);
         if halt_at == Some(handled) {
+            defmt::warn!("has handled {} numbers: halts everybody", handled);
             agent.halt();
         }
     }

@@ -8,13 +8,13 @@
 //! ```
 //! Core 0 of each board owns the UART, so what core 1 sends to the other board goes through its hands.
 //!
-//! What you see in the logs: each node takes the token once in each of the first three laps, then the token goes on in
-//! silence (`token_ring.out`). What a host sees: at most one message in flight in any consistent halt, and the watches
+//! What you see with `stillpoint log`: left0 makes the token, the others wait for it, each node takes it once in each of
+//! the first three laps, then it goes on in silence (`token_ring.out`). What a host sees: at most one message in flight in any consistent halt, and the watches
 //! `holding` and `lap` of each node. Try `left0:send(ring) -> right1.holding == 1`.
 //!
 //! Words of the command line: `board=A` (left) or `board=B` (right), and for both boards
 //! - `bug=duplicate`: left0 takes a token that is late for a lost one and sends the copy it kept. In lap 5 right1 has
-//!   other work for a while, so the token is late, and from then on there are two. The log says `lap 5 came twice`.
+//!   other work for a while, so the token is late, and from then on there are two. The log warns: `lap 5 came twice`.
 #![no_std]
 #![no_main]
 
@@ -76,7 +76,10 @@ async fn pass(agent: Agent, place: Place, mut inbox: Inbox<Token>, mut outbox: O
     let mut spare = (place.is_first() && place.bug).then_some(Token { lap: SLOW_LAP });
     let (mut last, mut warned) = (0, false);
     if place.is_first() {
+        defmt::info!("makes the token");
         outbox.send(&Token { lap: 1 }).await.unwrap();
+    } else {
+        defmt::debug!("waits for the token");
     }
     loop {
         let token = match spare {
@@ -84,6 +87,7 @@ async fn pass(agent: Agent, place: Place, mut inbox: Inbox<Token>, mut outbox: O
                 Ok(token) => token,
                 Err(_) => {
                     trace!(agent, "token given up for lost");
+                    defmt::warn!("no token for {} ms: takes it for lost and sends a copy", PATIENCE.as_millis());
                     spare = None;
                     outbox.send(&copy).await.unwrap();
                     continue;
@@ -103,6 +107,7 @@ async fn pass(agent: Agent, place: Place, mut inbox: Inbox<Token>, mut outbox: O
         }
         last = token.lap;
         if place.is_last() && place.bug && token.lap == SLOW_LAP {
+            defmt::debug!("has other work before it passes the token on");
             Timer::after(OTHER_WORK).await;
         }
         if place.is_first() {

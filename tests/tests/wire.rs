@@ -161,3 +161,16 @@ fn the_agent_numbers_control_items_as_the_document_does() {
         [(1, items[0]), (2, items[1]), (3, "release"), (4, "predicate marker"), (5, "notice")]
     );
 }
+
+/// As above: the ring is the agent's, and its source is the witness.
+#[test]
+fn the_ring_of_the_text_log_has_the_words_the_document_names() {
+    let source = include_str!("../../target-agent/src/log/ring.rs");
+    let (_, ring) = source.split_once("pub struct Ring<const SIZE: usize> {").expect("the ring is a struct");
+    let fields = ring.lines().filter_map(|line| line.trim().strip_suffix(": AtomicU32,"));
+    let fields: Vec<_> = fields.enumerate().collect();
+    let section = section("Text log");
+    assert_eq!(numbered(&section), fields);
+    assert!(source.contains("pub const MAGIC: u32 = 0xDEF7_1066;") && DOCUMENT.contains("`66 10 f7 de`"));
+    assert!(source.contains("pub const HEADER: usize = 64;"));
+}

@@ -8,12 +8,14 @@
 mod reader;
 mod recording;
 mod ring;
+mod text;
 mod varint;
 mod writer;
 
 pub use reader::{Causes, LogError, LogItem, LogReader, Record, SyncRecord};
 pub use recording::{Recording, RecordingMode};
 pub use ring::LogRing;
+pub use text::{TextError, TextItem, TextPlacer, TextReader};
 pub use writer::{LogWriter, Standing};
 
 use crate::EventKind;

@@ -44,12 +44,16 @@ impl Frame {
     /// The file without what depends on where it was built: from the last folder of the crate on.
     #[must_use]
     pub fn short_file(&self) -> Option<&str> {
-        let file = self.file.as_deref()?;
-        let marks = ["/src/", "/examples/", "/tests/", "/benches/"];
-        let mark = marks.iter().filter_map(|mark| file.rfind(mark)).max();
-        let start = mark.and_then(|mark| file[..mark].rfind('/')).map_or(0, |slash| slash + 1);
-        Some(&file[start..])
+        self.file.as_deref().map(short)
     }
+}
+
+/// A file without what depends on where it was built.
+pub(crate) fn short(file: &str) -> &str {
+    let marks = ["/src/", "/examples/", "/tests/", "/benches/"];
+    let mark = marks.iter().filter_map(|mark| file.rfind(mark)).max();
+    let start = mark.and_then(|mark| file[..mark].rfind('/')).map_or(0, |slash| slash + 1);
+    &file[start..]
 }
 
 impl fmt::Display for Frame {
@@ -65,7 +69,7 @@ impl fmt::Display for Frame {
 
 /// The name of a function as its author knows it: without the hash of its symbol, and without what the macros of an entry
 /// point or a task make of it.
-pub(super) fn tidy(name: &str) -> String {
+pub(crate) fn tidy(name: &str) -> String {
     let name = match name.rsplit_once("::h") {
         Some((path, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => path,
         _ => name,

@@ -21,6 +21,12 @@ impl Output {
         Self { json }
     }
 
+    /// Whether programs read the results.
+    #[must_use]
+    pub fn is_json(self) -> bool {
+        self.json
+    }
+
     /// Prints a result.
     pub fn print(self, report: &impl Report) {
         struct Text<'a, R>(&'a R);

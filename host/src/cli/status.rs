@@ -4,14 +4,12 @@
 //!     left0    running
 //!     left1    parked    in halt 3
 //!     right0   missing   it is not up (QEMU has ended without a word: it was killed); start it with `stillpoint up`
-use super::break_::listing;
-use super::break_report::Listing;
 use super::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;
 use stillpoint::{NodeState, System};
 
-/// Show how every node stands (running, draining, parked, suspended, stopped, faulted, silent or missing) and every breakpoint.
+/// Show how every node stands: running, draining, parked, suspended, stopped, faulted, silent or missing.
 #[derive(clap::Args)]
 #[command(
     after_help = "suspended: stopped alone by `halt --delayed`; stopped: its core is held by the probe; silent: it runs, but \
@@ -23,9 +21,6 @@ pub struct Args {}
 #[derive(Serialize)]
 struct Answer {
     nodes: Vec<Node>,
-    /// What is armed. Only nodes that all answer can say.
-    #[serde(flatten)]
-    breakpoints: Option<Listing>,
 }
 
 #[derive(Serialize)]
@@ -53,9 +48,7 @@ pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
         })
         .collect();
     let bad = nodes.iter().any(|node| node.known.is_bad());
-    let answers = |node: &Node| matches!(node.known, NodeState::Running | NodeState::Parked | NodeState::Suspended);
-    let breakpoints = if nodes.iter().all(answers) { Some(listing(context)?) } else { None };
-    context.out().print(&Answer { nodes, breakpoints });
+    context.out().print(&Answer { nodes });
     Ok(if bad { Exit::Bad } else { Exit::Ok })
 }
 
@@ -83,12 +76,6 @@ impl Report for Answer {
             }
             writeln!(f)?;
         }
-        match &self.breakpoints {
-            Some(listing) if !listing.breakpoints.is_empty() => {
-                writeln!(f, "{}breakpoints{:#}", paint::NAME, paint::NAME)?;
-                listing.text(f)
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }

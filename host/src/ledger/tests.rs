@@ -22,6 +22,7 @@ fn node(id: u8, clock: [u32; 4], order: &[u8], time: u64) -> Node {
         slots: Vec::new(),
         stamps: StampKind::Vector,
         log: (0, 0),
+        text: (0, 0),
         bell: (0, 0),
     }
 }

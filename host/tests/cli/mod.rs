@@ -1,7 +1,6 @@
 //! Running the program `stillpoint` on two emulated boards, for every test of it.
 #![allow(dead_code, reason = "each test uses a part of it")]
 use std::ffi::OsStr;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -29,12 +28,17 @@ pub fn firmware(name: &str) -> PathBuf {
 impl Bench {
     /// Two boards that run this demo; nothing is started.
     pub fn new(demo: &str) -> Self {
+        Self::new_with_words(demo, &[])
+    }
+
+    fn new_with_words(demo: &str, words: &[&str]) -> Self {
         let bench = Self { folder: tempfile::tempdir().unwrap(), state: short_folder() };
         bench.install(demo);
+        let words: String = words.iter().map(|word| format!(", \"{word}\"")).collect();
         let board = |name: &str| {
             format!(
                 "[[board]]\nname = \"{name}\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = \"firmware.elf\"\n\
-                 arguments = [\"board={name}\"]\n\n"
+                 arguments = [\"board={name}\"{words}]\n\n"
             )
         };
         let link = "[[link]]\nbetween = [\"A.uart1\", \"B.uart1\"]\n";
@@ -44,7 +48,12 @@ impl Bench {
 
     /// Two boards that run this demo, every node started.
     pub fn running(demo: &str) -> Self {
-        let bench = Self::new(demo);
+        Self::with_words(demo, &[])
+    }
+
+    /// The same, with further words on the command line of each.
+    pub fn with_words(demo: &str, words: &[&str]) -> Self {
+        let bench = Self::new_with_words(demo, words);
         bench.run(["up"]).expect(0);
         bench.run(["run"]).expect(0);
         bench
@@ -69,24 +78,10 @@ impl Bench {
 
     /// The command, to be run as the caller likes.
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
-        let mut command = self.bare_command(args);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    /// The command with whatever it is given to read and to write.
-    pub fn bare_command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stillpoint"));
         command.args(args).current_dir(self.folder.path()).env("STILLPOINT_STATE", self.state.path());
-        command.env_remove("RUST_LOG");
+        command.env_remove("RUST_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
-    }
-
-    /// Runs lines in one shell, which reads them from a pipe.
-    pub fn shell(&self, lines: impl AsRef<[u8]>) -> Done {
-        let mut shell = self.command(["shell"]).stdin(Stdio::piped()).spawn().expect("the program can be run");
-        shell.stdin.take().expect("a pipe").write_all(lines.as_ref()).expect("it reads");
-        Done::of(shell)
     }
 
     pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Done {

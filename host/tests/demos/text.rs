@@ -1,12 +1,13 @@
 //! The text logs of a demo, read from the memory of machines that run.
 use anyhow::{Context as _, ensure};
-use defmt_decoder::{DecodeError, Table};
+use defmt_decoder::Table;
 use object::{Object as _, ObjectSymbol as _};
 use qemu_probe::Machine;
 use std::path::Path;
 use std::time::Instant;
+use stillpoint_core::log::TextReader;
 
-const MAGIC: u32 = 0xDEF7_1065;
+const MAGIC: u32 = 0xDEF7_1066;
 const HEADER: u32 = 64;
 const CORES: u32 = 2;
 
@@ -51,16 +52,17 @@ impl TextLog {
     }
 
     fn decode(&self, bytes: &[u8]) -> anyhow::Result<Vec<String>> {
-        let mut decoder = self.table.new_stream_decoder();
-        decoder.received(bytes);
-        let mut lines = Vec::new();
-        loop {
+        let (mut reader, mut rest, mut lines) = (TextReader::new(), bytes, Vec::new());
+        while let Some((item, length)) = reader.next(rest)? {
+            rest = &rest[length..];
+            let mut decoder = self.table.new_stream_decoder();
+            decoder.received(item.line);
             match decoder.decode() {
                 Ok(frame) => lines.push(frame.display_message().to_string()),
-                Err(DecodeError::UnexpectedEof) => return Ok(lines),
-                Err(DecodeError::Malformed) => anyhow::bail!("the text log is damaged after {lines:?}"),
+                Err(error) => anyhow::bail!("{error:?}: the text log is damaged after {lines:?}"),
             }
         }
+        Ok(lines)
     }
 
     /// What all nodes said, `name: line`, as soon as each said as much as `expected` has of it.

@@ -23,6 +23,12 @@ impl<T> Guarded<T> {
         Held(self)
     }
 
+    /// The value, unless somebody has it.
+    #[inline]
+    pub fn try_borrow_mut(&self) -> Option<Held<'_, T>> {
+        (!self.held.replace(true)).then(|| Held(self))
+    }
+
     /// The value. Panics if somebody has it.
     #[inline]
     pub fn borrow(&self) -> Held<'_, T> {
@@ -77,6 +83,15 @@ mod tests {
         assert_eq!(*guarded.borrow(), 8);
         // SAFETY: nobody holds it.
         assert!(!unsafe { guarded.take_over() });
+    }
+
+    #[test]
+    fn who_only_asks_gets_nothing_while_somebody_has_it_and_takes_nothing_away() {
+        let guarded = Guarded::new(7);
+        let first = guarded.borrow();
+        assert!(guarded.try_borrow_mut().is_none() && guarded.try_borrow_mut().is_none());
+        drop(first);
+        assert_eq!(guarded.try_borrow_mut().map(|held| *held), Some(7));
     }
 
     #[test]

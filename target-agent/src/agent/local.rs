@@ -9,7 +9,7 @@ use crate::sabotage::{self, Sabotage};
 use crate::serial::Wired;
 use crate::time::TICK_SHIFT;
 use stillpoint_core::control::SlotBlock;
-use stillpoint_core::log::{LogRing, LogWriter};
+use stillpoint_core::log::{LogRing, LogWriter, TextPlacer};
 use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
 use stillpoint_core::{Effects, Event, HaltId, Input, Node, NodeId, Phase, PortId, PortSet, StampKind, Then};
 
@@ -17,6 +17,8 @@ pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,
     pub writer: LogWriter<N>,
     pub clock: LogClock,
+    /// What the text log was told of the node's clock.
+    pub placer: TextPlacer<N>,
     pub wires: [Wire; PORTS],
     pub owed: [Owed; PORTS],
     /// The ring at this node's end of each port.
@@ -98,6 +100,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             node,
             writer: LogWriter::new(),
             clock: LogClock { counter: 0, ticks: 0 },
+            placer: TextPlacer::new(),
             wires: [Wire::None; PORTS],
             owed: [Owed::NOTHING; PORTS],
             heads: [None; PORTS],

@@ -9,6 +9,7 @@ mod park;
 mod report;
 mod service;
 mod shared;
+mod text;
 
 pub use crate::open_error::OpenError;
 pub(crate) use delay::{Calling, Gated};
@@ -130,6 +131,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         #[cfg(feature = "replay")]
         P::observe_with(self);
         P::fault_handlers().set(self);
+        P::place_text_with(self);
         Ok(Agent { agents: self, core })
     }
 }

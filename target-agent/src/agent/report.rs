@@ -24,6 +24,10 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     pub(super) fn describe(&self, control: &ControlBlock<N, PORTS>, ring: &LogRing<LOG>) {
         set(&control.log.address, core::ptr::from_ref(ring).addr() as u32);
         set(&control.log.size, size_of::<LogRing<LOG>>() as u32);
+        if let Some((address, size)) = P::text_ring(P::core()) {
+            set(&control.text.address, address);
+            set(&control.text.size, size);
+        }
         if let Some((address, value)) = P::host_bell(P::core()) {
             set(&control.bell[0], address);
             set(&control.bell[1], value);

@@ -1,8 +1,11 @@
-//! The ring a host reads: whole frames only, drops counted.
+//! The ring a host reads: whole lines only, drops counted and announced where they happened.
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// What a ring that was initialised begins with.
-pub const MAGIC: u32 = 0xDEF7_1065;
+pub const MAGIC: u32 = 0xDEF7_1066;
+
+/// What the announcement of drops begins with: `docs/WIRE.md` has the form of what the ring holds.
+const DROPPED: u8 = 1;
 
 /// Bytes before the buffer.
 pub const HEADER: usize = 64;
@@ -26,10 +29,16 @@ pub struct Ring<const SIZE: usize> {
     magic: AtomicU32,
     size: AtomicU32,
     write: AtomicU32,
-    /// The only word the host writes.
+    /// The host's: what lies before may be written over.
     read: AtomicU32,
     dropped: AtomicU32,
-    unused: [u32; 11],
+    /// The host's alone: what lies before it has shown. It keeps some of that, to begin with a whole clock next time.
+    shown: AtomicU32,
+    /// Drops that no line in the ring announces yet.
+    pending: AtomicU32,
+    /// Another one whenever the ring is made anew.
+    life: AtomicU32,
+    unused: [u32; 8],
     buffer: [AtomicU8; SIZE],
 }
 
@@ -64,7 +73,10 @@ impl<const SIZE: usize> Ring<SIZE> {
             write: AtomicU32::new(0),
             read: AtomicU32::new(0),
             dropped: AtomicU32::new(0),
-            unused: [0; 11],
+            shown: AtomicU32::new(0),
+            pending: AtomicU32::new(0),
+            life: AtomicU32::new(0),
+            unused: [0; 8],
             buffer: [const { AtomicU8::new(0) }; SIZE],
         }
     }
@@ -72,20 +84,37 @@ impl<const SIZE: usize> Ring<SIZE> {
     /// Makes it an empty ring, whatever the memory held before. The magic comes last.
     pub fn init(&self) {
         self.magic.store(0, Ordering::Release);
+        self.life.store(self.life.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         self.size.store(SIZE as u32, Ordering::Relaxed);
-        self.write.store(0, Ordering::Relaxed);
-        self.read.store(0, Ordering::Relaxed);
-        self.dropped.store(0, Ordering::Relaxed);
+        for word in [&self.write, &self.read, &self.dropped, &self.shown, &self.pending] {
+            word.store(0, Ordering::Relaxed);
+        }
         self.magic.store(MAGIC, Ordering::Release);
     }
 
-    /// Begins a frame. Only the ring's own core does, one frame at a time.
+    /// Begins a frame, with the number of those that were dropped before it if there are any. Only the ring's own core
+    /// does, one frame at a time.
     #[inline]
     pub fn open(&self) -> Frame {
         let at = self.write.load(Ordering::Relaxed);
         let used = at.wrapping_sub(self.read.load(Ordering::Acquire));
         // A host that wrote nonsense costs frames, never memory.
-        Frame { at, room: (SIZE as u32).saturating_sub(used), fits: true }
+        let mut frame = Frame { at, room: (SIZE as u32).saturating_sub(used), fits: true };
+        let pending = self.pending.load(Ordering::Relaxed);
+        if pending != 0 {
+            self.announce(&mut frame, pending);
+        }
+        frame
+    }
+
+    #[cold]
+    fn announce(&self, frame: &mut Frame, mut count: u32) {
+        self.put(frame, &[DROPPED]);
+        while count >= 0x80 {
+            self.put(frame, &[count as u8 | 0x80]);
+            count >>= 7;
+        }
+        self.put(frame, &[count as u8]);
     }
 
     /// Adds bytes to a frame; once they do not fit, the whole frame is given up.
@@ -103,14 +132,19 @@ impl<const SIZE: usize> Ring<SIZE> {
         frame.room -= bytes.len() as u32;
     }
 
-    /// Lets the reader see the frame, or counts it as dropped.
+    /// Lets the reader see the frame, or counts it as dropped; whether it is there.
     #[inline]
-    pub fn close(&self, frame: Frame) {
+    pub fn close(&self, frame: Frame) -> bool {
         if frame.fits {
+            // Before the frame that announces them: a reader must not hear of them twice.
+            self.pending.store(0, Ordering::Relaxed);
             self.write.store(frame.at, Ordering::Release);
         } else {
-            self.dropped.store(self.dropped.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+            for count in [&self.dropped, &self.pending] {
+                count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+            }
         }
+        frame.fits
     }
 
     /// How many bytes were ever written.
@@ -152,7 +186,7 @@ mod tests {
     fn log(ring: &Ring<64>, parts: &[&[u8]]) {
         let mut frame = ring.open();
         parts.iter().for_each(|part| ring.put(&mut frame, part));
-        ring.close(frame);
+        let _fits = ring.close(frame);
     }
 
     fn everything(ring: &Ring<64>) -> Vec<u8> {
@@ -180,9 +214,32 @@ mod tests {
         let ring = ring();
         log(&ring, &[&[1; 60]]);
         log(&ring, &[&[2; 3], &[2; 3], &[2; 1]]);
-        log(&ring, &[&[3; 4]]);
-        assert_eq!(everything(&ring), [&[1; 60][..], &[3; 4]].concat());
+        log(&ring, &[&[3; 2]]);
+        assert_eq!(everything(&ring), [&[1; 60][..], &[DROPPED, 1], &[3; 2]].concat());
         assert_eq!(ring.dropped(), 1);
+    }
+
+    #[test]
+    fn the_next_frame_that_fits_announces_all_that_were_dropped_before_it_once() {
+        let ring = ring();
+        log(&ring, &[&[1; 64]]);
+        (0..300).for_each(|_| log(&ring, &[&[2; 9]]));
+        assert_eq!(everything(&ring), [1; 64]);
+        log(&ring, &[&[3; 5]]);
+        log(&ring, &[&[4; 5]]);
+        // 300 in groups of seven bits.
+        assert_eq!(everything(&ring), [&[DROPPED, 0xAC, 2][..], &[3; 5], &[4; 5]].concat());
+        assert_eq!((ring.dropped(), ring.pending.load(Ordering::Relaxed)), (300, 0));
+    }
+
+    #[test]
+    fn a_ring_made_anew_is_known_by_its_life() {
+        let ring = ring();
+        let life = ring.life.load(Ordering::Relaxed);
+        log(&ring, &[&[1; 65]]);
+        ring.init();
+        assert_ne!(ring.life.load(Ordering::Relaxed), life);
+        assert_eq!((ring.written(), ring.dropped(), ring.pending.load(Ordering::Relaxed)), (0, 0, 0));
     }
 
     #[test]

@@ -146,6 +146,16 @@ pub unsafe trait Platform: Sized + 'static {
     #[cfg(feature = "replay")]
     fn observe(_event: stillpoint_core::Event) {}
 
+    /// Where the text log of `core` lies, if there is one: address and size in bytes.
+    #[cfg(feature = "enabled")]
+    fn text_ring(_core: CoreId) -> Option<(u32, u32)> {
+        None
+    }
+
+    /// Has `standing` say with every line of text of the calling core where its node stands.
+    #[cfg(feature = "enabled")]
+    fn place_text_with(_standing: &'static dyn crate::log::Standing) {}
+
     /// Who handles crashes; the platform's panic and fault handlers give them there.
     #[cfg(feature = "enabled")]
     fn fault_handlers() -> &'static FaultHandlers<Self>;

@@ -3,7 +3,7 @@ use std::fmt::Display;
 use stillpoint_core::control::{self, CommandWords, ControlLayout, PortBlock, SlotState};
 use stillpoint_core::delay::{Notice, Passage, Step};
 use stillpoint_core::link::{self, FrameDecoder, Header, Ledger};
-use stillpoint_core::log::{LogItem, LogReader};
+use stillpoint_core::log::{LogItem, LogReader, TextReader};
 use stillpoint_core::predicate::{Carry, Program, Reached};
 use stillpoint_core::shared::{AccessKind, AccessValue};
 use stillpoint_core::{
@@ -26,6 +26,7 @@ pub fn decode(example: &Example) -> Option<Vec<String>> {
         "ledgers" => each(ledgers),
         "command" => each(command),
         "log" => log(&example.cases),
+        "text" => text(&example.cases),
         "stamps" => match example.parameters.as_slice() {
             [(key, nodes)] if key == "nodes" && nodes == "4" => stamps::<4>(&example.cases),
             [(key, nodes)] if key == "nodes" && nodes == "8" => stamps::<8>(&example.cases),
@@ -46,6 +47,24 @@ pub fn decode(example: &Example) -> Option<Vec<String>> {
         "program" => each(|bytes| or_refused(Program::verify(bytes), |program| program.to_string())),
         _ => return None,
     })
+}
+
+/// A text log, item by item: what changed needs the item before it.
+fn text(cases: &[Case]) -> Vec<String> {
+    let mut reader = TextReader::new();
+    let mut words = |bytes: &[u8]| {
+        or_refused(reader.next(bytes), |item| {
+            let Some((item, length)) = item else { return "ends too early".into() };
+            let dropped = if item.dropped == 0 { String::new() } else { format!("{} dropped; ", item.dropped) };
+            let clock = item.clock.map_or("no clock".into(), |clock| {
+                let known = clock.iter().rposition(|entry| *entry != 0).map_or(0, |last| last + 1);
+                format!("clock {:?}{}", &clock[..known], if item.is_beginning { ", a beginning" } else { "" })
+            });
+            let line: Vec<String> = item.line.iter().map(|byte| format!("{byte:02x}")).collect();
+            whole(length, bytes, format!("{dropped}{clock}; line {}", line.join(" ")))
+        })
+    };
+    cases.iter().map(|case| words(&case.bytes)).collect()
 }
 
 fn refused_bare() -> String {

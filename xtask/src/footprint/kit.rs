@@ -8,11 +8,12 @@ use super::{Footprint, Origin, Purpose};
 
 /// What exists only as part of the kit. The algorithms are all of `core` but the link, which carries the program's
 /// own messages from board to board.
-const KIT: [&str; 11] = [
+const KIT: [&str; 12] = [
     "core/src/",
     "target-agent/src/agent/",
     "target-agent/src/fault.rs",
     "target-agent/src/lane.rs",
+    "target-agent/src/log/place.rs",
     "target-agent/src/name.rs",
     "target-agent/src/replay.rs",
     "target-agent/src/retained.rs",

@@ -12,7 +12,7 @@ pub trait BoardMemory {
 }
 
 /// The first word of an initialised ring.
-const MAGIC: u32 = 0xDEF7_1065;
+const MAGIC: u32 = 0xDEF7_1066;
 /// Where the bytes start.
 const HEADER: u32 = 64;
 const WRITTEN: u32 = 8;

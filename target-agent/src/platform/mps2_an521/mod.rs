@@ -171,6 +171,16 @@ unsafe impl Platform for Mps2An521 {
     }
 
     #[cfg(feature = "enabled")]
+    fn text_ring(core: CoreId) -> Option<(u32, u32)> {
+        Some(crate::log::ring_of(core))
+    }
+
+    #[cfg(feature = "enabled")]
+    fn place_text_with(standing: &'static dyn crate::log::Standing) {
+        crate::log::place_with(standing);
+    }
+
+    #[cfg(feature = "enabled")]
     fn fault_handlers() -> &'static FaultHandlers<Self> {
         &FAULT_HANDLERS
     }

@@ -1,0 +1,152 @@
+//! What the programs of all nodes say, in an order that no message contradicts.
+//!
+//! Every line that firmware logs with defmt carries the clock of its node (`docs/WIRE.md`, section "Text log"). A [`TextLog`]
+//! reads the rings of all nodes, while they run or are halted, and gives the lines out in causal order; what is
+//! concurrent comes in the order of time. It needs nothing but [`Memory`](crate::Memory) and the ELF files, and writes to
+//! the boards only when it is told to free what was read.
+mod decode;
+mod entry;
+mod filter;
+mod merge;
+mod ring;
+mod tap;
+
+pub use decode::{Texts, TextsError};
+pub use entry::{Entry, Level, Line, Said};
+pub use filter::{Filter, is_inside};
+
+use crate::{BoardError, System, SystemError};
+use merge::Merge;
+use std::path::PathBuf;
+use std::sync::Arc;
+use stillpoint_core::StampKind;
+use tap::Tap;
+
+/// Why the text logs cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TextLogError {
+    /// A board does not answer.
+    #[error(transparent)]
+    System(#[from] Box<SystemError>),
+    /// What a firmware's lines mean is not known.
+    #[error(transparent)]
+    Texts(#[from] TextsError),
+    /// No node has a text log.
+    #[error("no node keeps a text log: log with defmt, through the logger of `stillpoint_agent`")]
+    None,
+}
+
+impl From<SystemError> for TextLogError {
+    fn from(error: SystemError) -> Self {
+        Self::System(Box::new(error))
+    }
+}
+
+/// Reads the text logs of all nodes of a system.
+///
+/// [`TextLog::poll`] reads what is there, [`TextLog::release`] gives out what can be put in order by now: a line is held
+/// until everything that may have happened before it has been read, which is one poll later.
+pub struct TextLog {
+    taps: Vec<Tap>,
+    /// The texts of each tap's firmware.
+    texts: Vec<Arc<Texts>>,
+    merge: Merge,
+    stamps: Vec<StampKind>,
+}
+
+impl TextLog {
+    /// Finds the text logs of a system. Reads only.
+    pub fn open(system: &mut System) -> Result<Self, TextLogError> {
+        let nodes = system.nodes()?;
+        let mut known: Vec<(PathBuf, Arc<Texts>)> = Vec::new();
+        let (mut taps, mut texts, mut stamps) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, node) in system.addresses().into_iter().zip(&nodes) {
+            stamps.push(node.stamps);
+            let (address, size) = node.text;
+            if address == 0 {
+                continue;
+            }
+            let path = system.boards()[at.board].firmware().path.clone();
+            texts.push(match known.iter().find(|(of, _)| *of == path) {
+                Some((_, texts)) => texts.clone(),
+                None => {
+                    let read = Arc::new(Texts::read(&path)?);
+                    known.push((path, read.clone()));
+                    read
+                }
+            });
+            taps.push(Tap::new(at, node.id, system.node_name(at), ring::Ring::new(address, size)));
+        }
+        if taps.is_empty() {
+            return Err(TextLogError::None);
+        }
+        let merge = Merge::new(taps.iter().map(Tap::id));
+        Ok(Self { taps, texts, merge, stamps })
+    }
+
+    /// Whether a line's clock tells of everything that happened before it. With event stamps it tells of who sent
+    /// something to the line's node, not of who sent something to those.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.stamps.iter().all(|stamps| *stamps == StampKind::Vector)
+    }
+
+    /// The modules that can log, on any node.
+    #[must_use]
+    pub fn modules(&self) -> Vec<&str> {
+        let mut modules: Vec<&str> = self.texts.iter().flat_map(|texts| texts.modules()).collect();
+        modules.sort_unstable();
+        modules.dedup();
+        modules
+    }
+
+    /// Reads what the rings hold. Returns how many lines were new.
+    pub fn poll(&mut self, system: &mut System) -> Result<usize, TextLogError> {
+        let mut lines = 0;
+        for tap in &mut self.taps {
+            lines += on_board(system, tap, Tap::read)?;
+        }
+        Ok(lines)
+    }
+
+    /// Makes room in the rings: all that was read may be written over. It is for who follows a log for long; whoever
+    /// ends before everything was given out loses the rest.
+    pub fn free_read(&mut self, system: &mut System) -> Result<(), TextLogError> {
+        self.taps.iter_mut().try_for_each(|tap| on_board(system, tap, Tap::free_read))
+    }
+
+    /// Makes room in the rings: all that was given out may be written over, the rest is there for the next reader.
+    pub fn free_released(&mut self, system: &mut System) -> Result<(), TextLogError> {
+        self.taps.iter_mut().try_for_each(|tap| on_board(system, tap, Tap::free_released))
+    }
+
+    /// Gives out, in order, all that was read before the last [`TextLog::poll`], and what must come before it.
+    pub fn release(&mut self) -> Vec<Entry> {
+        for (place, (tap, texts)) in self.taps.iter_mut().zip(&self.texts).enumerate() {
+            tap.decode(texts, |pending| self.merge.push(place, pending));
+        }
+        let taps = &mut self.taps;
+        let mut out = Vec::new();
+        self.merge.release(|place, pending| {
+            let tap = &mut taps[place];
+            tap.released(&pending);
+            out.push(Entry { node: tap.name().to_owned(), said: pending.said });
+        });
+        out
+    }
+
+    /// What is to be said of lines that are in no ring: those that were dropped after the last line of each.
+    #[must_use]
+    pub fn dropped_since(&self) -> Vec<Entry> {
+        let since = self.taps.iter().filter(|tap| tap.pending_drops() > 0);
+        since.map(|tap| Entry { node: tap.name().to_owned(), said: Said::Dropped(tap.pending_drops()) }).collect()
+    }
+}
+
+fn on_board<R>(
+    system: &mut System,
+    tap: &mut Tap,
+    act: impl FnOnce(&mut Tap, &mut dyn crate::Memory) -> Result<R, crate::MemoryError>,
+) -> Result<R, TextLogError> {
+    Ok(system.on(tap.board(), |board| act(tap, board.memory()).map_err(BoardError::Memory))?)
+}

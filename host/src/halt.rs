@@ -158,7 +158,7 @@ impl System {
             if let Some((at, _, node)) = halted.nodes.iter().find(|(_, _, node)| node.is_parked()) {
                 self.command(*at, &Command::Release(node.last_halt))?;
             }
-            self.wait_released(limit)?;
+            self.wait_released(halted.halt, limit)?;
         }
         let (nodes, _) = self.sort(Vec::new());
         for (at, name, _) in nodes.iter().filter(|(_, _, node)| node.state == Some(StateCode::Suspended)) {
@@ -168,15 +168,20 @@ impl System {
         Ok(resumed)
     }
 
-    /// Waits until no node that can be seen is halted. One that stays is released again by itself: a release that came
-    /// before a marker, or could not pass a dead board, has missed it. Returns how often that was needed.
-    pub(crate) fn wait_released(&mut self, limit: Duration) -> Result<usize, SystemError> {
+    /// Waits until no node that can be seen is in this halt or an older one. One that stays is released again by itself: a
+    /// release that came before a marker, or could not pass a dead board, has missed it. Returns how often that was needed.
+    ///
+    /// A node in a newer halt has left this one: a breakpoint may stop the system again at its next event.
+    pub(crate) fn wait_released(&mut self, halt: HaltId, limit: Duration) -> Result<usize, SystemError> {
         let until = Instant::now() + limit;
         let mut again_at = Instant::now() + PATIENCE;
         let mut repeated = 0;
         loop {
             let (nodes, _) = self.sort(Vec::new());
-            let halted = |node: &Node| matches!(node.state, Some(StateCode::Draining | StateCode::Parked));
+            let halted = |node: &Node| {
+                let stands = matches!(node.state, Some(StateCode::Draining | StateCode::Parked));
+                stands && !node.last_halt.is_newer_than(halt)
+            };
             let waiting: Vec<_> = nodes.iter().filter(|(_, _, node)| halted(node)).collect();
             if waiting.is_empty() {
                 return Ok(repeated);

@@ -296,7 +296,7 @@ impl System {
     /// Releases a halt at one node and waits until every node has left it.
     pub fn release(&mut self, at: NodeAddress, halt: HaltId, limit: Duration) -> Result<(), SystemError> {
         self.command(at, &Command::Release(halt))?;
-        self.wait_released(limit).map(drop)
+        self.wait_released(halt, limit).map(drop)
     }
 
     pub(crate) fn on<R>(

@@ -4,11 +4,13 @@
 //! it for a moment through the probe; what it did before is unwound by the firmware's debug information, and the frames
 //! of the kit itself are told apart from those of the user.
 mod frame;
+mod places;
 mod stack;
 mod unwind;
 
 pub use frame::{Frame, FrameKind};
 pub(crate) use frame::{short, tidy};
+pub use places::Unwinders;
 pub use unwind::{Unwinder, UnwinderError};
 
 use crate::{Board, SessionError};

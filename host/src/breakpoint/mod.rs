@@ -6,12 +6,16 @@
 mod arm;
 mod directory;
 mod fired;
+mod once;
+mod step;
 mod wait;
 
 pub use arm::{Agreement, Armed, agreement, arm, free_slot, remove};
 pub use directory::directory;
 pub use fired::{Fired, Order, Satisfied, satisfied};
-pub use wait::{Blind, Waited, look, wait};
+pub use once::{Moved, Ran, run_until};
+pub use step::{next_event, successors_about_to_act};
+pub use wait::{Blind, Waited, look, wait, wait_past};
 
 use crate::{Node, System, SystemError};
 use stillpoint_core::predicate::SLOTS;
@@ -26,6 +30,9 @@ pub enum BreakError {
     /// Every slot is in use.
     #[error("all {SLOTS} breakpoints are in use; remove one with `stillpoint break rm N`")]
     NoSlot,
+    /// Nothing can run until something, because nothing stands.
+    #[error("{0} not halted; halt the system first with `stillpoint halt`")]
+    NotHalted(String),
     /// A node was not given a program for.
     #[error("node {0} was not there when the expression was compiled; compile it again")]
     NoProgram(u8),

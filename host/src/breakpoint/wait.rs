@@ -34,6 +34,8 @@ pub struct Blind {
 
 /// How long all nodes may take to park once one of them has halted.
 const PARK_LIMIT: Duration = Duration::from_secs(20);
+/// How long a node may take to leave a halt that was released.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How often the boards are looked at: each look costs an emulated board some of its time.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -50,17 +52,41 @@ pub fn wait(
     resolved: Option<&Resolved>,
     limit: Option<Duration>,
     interrupt: &AtomicBool,
+    blind: impl FnMut(Blind),
+) -> Result<Waited, BreakError> {
+    wait_past(system, armed, resolved, None, limit, interrupt, blind)
+}
+
+/// The same after a halt was released: nodes that are still in that one do not count as halted. One that stays in it is
+/// released once more by itself, as it may have missed it.
+///
+/// # Errors
+/// A board could not be reached.
+pub fn wait_past(
+    system: &mut System,
+    armed: &Armed,
+    resolved: Option<&Resolved>,
+    past: Option<HaltId>,
+    limit: Option<Duration>,
+    interrupt: &AtomicBool,
     mut blind: impl FnMut(Blind),
 ) -> Result<Waited, BreakError> {
+    let mut again_at = Instant::now() + PATIENCE;
     let until = limit.map(|limit| Instant::now() + limit);
     let awaits_reset_of =
         |id| resolved.is_some_and(|resolved| resolved.terms().any(|(_, term)| term.node == id && term.is_reset()));
     loop {
         let nodes = system.nodes()?;
-        if let Some(waited) = halted(system, armed, &nodes)? {
+        if let Some(waited) = halted(system, armed, &nodes, past)? {
             return Ok(waited);
         }
+        if let Some(past) = past.filter(|_| Instant::now() > again_at) {
+            release_again(system, &nodes, past)?;
+            again_at = Instant::now() + PATIENCE;
+        }
         match agreement(armed, &nodes) {
+            // What was armed for one run is not armed again: the run is over when a node begins anew.
+            Agreement::Partly(_) if past.is_some() && resolved.is_none() => return Ok(Waited::Gone),
             Agreement::Partly(missing) => {
                 for node in missing {
                     let Some((at, interval)) = rearm(system, armed, &nodes, node)? else { continue };
@@ -89,11 +115,25 @@ pub fn wait(
 /// A board could not be reached.
 pub fn look(system: &mut System, armed: &Armed) -> Result<Option<Waited>, BreakError> {
     let nodes = system.nodes()?;
-    halted(system, armed, &nodes)
+    halted(system, armed, &nodes, None)
 }
 
-fn halted(system: &mut System, armed: &Armed, nodes: &[Node]) -> Result<Option<Waited>, BreakError> {
-    let stops = |node: &Node| matches!(node.state, Some(StateCode::Draining | StateCode::Parked));
+fn release_again(system: &mut System, nodes: &[Node], past: HaltId) -> Result<(), BreakError> {
+    let stays = |node: &Node| node.is_parked() && node.last_halt == past;
+    for (at, _) in system.addresses().into_iter().zip(nodes).filter(|(_, node)| stays(node)) {
+        system.command(at, &Command::Release(past))?;
+    }
+    Ok(())
+}
+
+fn halted(
+    system: &mut System,
+    armed: &Armed,
+    nodes: &[Node],
+    past: Option<HaltId>,
+) -> Result<Option<Waited>, BreakError> {
+    let is_new = |node: &Node| past.is_none_or(|past| node.last_halt.is_newer_than(past));
+    let stops = |node: &Node| matches!(node.state, Some(StateCode::Draining | StateCode::Parked)) && is_new(node);
     if !nodes.iter().any(stops) {
         return Ok(None);
     }

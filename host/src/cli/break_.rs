@@ -7,13 +7,12 @@
 //!       stage 1  left0   event 412  left0:send(ring)      happened before
 //!       stage 2  right1  event 398  right1.holding == 1   completed it
 //!     halt 1 is one consistent moment of 4 nodes; resume with `stillpoint resume`
-use super::break_report::{Listed, Listing, Removed, Stopped};
+use super::break_report::{Listed, Listing, Removed};
+use super::break_set::{Patience, Wanted, set};
 use super::break_store::Store;
 use super::{CliError, Context, Exit};
-use std::time::Duration;
-use stillpoint::breakpoint::{self, Agreement, Armed, Waited};
-use stillpoint::expr::{self, ExprError, Resolved};
-use stillpoint_core::control::StateCode;
+use stillpoint::breakpoint::{self, Agreement, Armed};
+use stillpoint::expr::{self, Resolved};
 use stillpoint_core::predicate::{Detector, SLOTS, SlotId, SlotPhase};
 
 /// Stop all nodes consistently when an expression is satisfied.
@@ -33,12 +32,8 @@ pub struct Args {
     /// Let stages travel by Miller & Choi's markers instead of on the program's messages.
     #[arg(long)]
     markers: bool,
-    /// Only arm it; the system stops by itself when it fires.
-    #[arg(long)]
-    no_wait: bool,
-    /// Wait for at most so many seconds; the breakpoint stays armed.
-    #[arg(long, value_name = "SECONDS", conflicts_with = "no_wait")]
-    timeout: Option<u64>,
+    #[command(flatten)]
+    patience: Patience,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -55,9 +50,12 @@ enum Verb {
     },
 }
 
+/// Which breakpoints are meant.
 #[derive(Clone, Copy)]
-enum Which {
+pub enum Which {
+    /// The one with this number.
     One(SlotId),
+    /// All there are.
     All,
 }
 
@@ -75,81 +73,13 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     match (&args.verb, &args.expression) {
         (Some(Verb::List), _) => list(context),
         (Some(Verb::Rm { which }), _) => remove(context, *which),
-        (None, Some(text)) => set(args, text, context),
+        (None, Some(text)) => {
+            let detector = if args.markers { Detector::Marker } else { Detector::Causal };
+            let wanted = Wanted::understand(text, detector, context)?;
+            set(&wanted, args.patience, context, |_| true)
+        }
         (None, None) => Err(CliError::Usage("what shall it stop at? `stillpoint break --help` has examples".into())),
     }
-}
-
-/// An expression that cannot be used is the user's to mend, with the caret on a line of its own.
-fn wrong(error: ExprError) -> CliError {
-    CliError::Usage(error.to_string())
-}
-
-fn failed(error: breakpoint::BreakError) -> CliError {
-    match error {
-        breakpoint::BreakError::System(error) => error.into(),
-        other => CliError::Usage(other.to_string()),
-    }
-}
-
-fn set(args: &Args, text: &str, context: &mut Context) -> Result<Exit, CliError> {
-    // Before any board is touched: a mistake in the text needs none.
-    let expression = expr::parse(text).map_err(wrong)?;
-    let (out, interrupt, file) = (context.out(), context.interrupt_flag(), context.file()?);
-    let mut store = Store::open(&file)?;
-    let system = context.system()?;
-    let directory = breakpoint::directory(system)?;
-    let resolved = expr::resolve(&expression, &directory).map_err(wrong)?;
-    let compiled = expr::compile(&resolved, &directory).map_err(wrong)?;
-    let detector = if args.markers { Detector::Marker } else { Detector::Causal };
-    let promise = resolved.promise(detector, &directory);
-    out.say("promised", &promise.holds);
-    for limit in &promise.limits {
-        out.say("but", limit);
-    }
-    let was_halted = system.nodes()?.iter().any(|node| node.state == Some(StateCode::Parked));
-    let armed = breakpoint::arm(system, &compiled, detector, text).map_err(failed)?;
-    store.put(armed.clone())?;
-    out.say("armed", format!("breakpoint {} on {} nodes", armed.slot, armed.programs.len()));
-    let mut stopped = Stopped::new(&armed, resolved.class(), promise);
-    if args.no_wait || was_halted {
-        stopped.outcome = if was_halted { "armed, and the system is halted" } else { "armed" };
-        out.print(&stopped);
-        return Ok(Exit::Ok);
-    }
-    let limit = args.timeout.map(Duration::from_secs);
-    let waited = breakpoint::wait(system, &armed, Some(&resolved), limit, &interrupt, |blind| {
-        let name = directory.name_of(blind.node);
-        out.say(
-            "reset",
-            format!("{name} was reset and saw nothing until its event {}; armed again", blind.until.count()),
-        );
-    });
-    let exit = match waited.map_err(failed)? {
-        Waited::Fired(fired) => {
-            stopped.fired(&fired, &resolved, &directory);
-            if fired.proof.is_ok() { Exit::Ok } else { Exit::Bad }
-        }
-        Waited::HaltedOtherwise(halt, proof) => {
-            stopped.halted_otherwise(halt, &proof, &directory);
-            Exit::Bad
-        }
-        Waited::TimedOut => {
-            stopped.outcome = "not fired in time; it stays armed";
-            Exit::Bad
-        }
-        Waited::Gone => {
-            stopped.outcome = "gone: every board was reset, or somebody removed it";
-            Exit::Bad
-        }
-        Waited::Interrupted => {
-            return Err(CliError::Interrupted(
-                "the breakpoint stays armed and stops the system when it fires; `stillpoint break list` shows it",
-            ));
-        }
-    };
-    out.print(&stopped);
-    Ok(exit)
 }
 
 fn list(context: &mut Context) -> Result<Exit, CliError> {
@@ -186,7 +116,8 @@ pub fn listing(context: &mut Context) -> Result<Listing, CliError> {
     Ok(Listing { breakpoints })
 }
 
-fn remove(context: &mut Context, which: Which) -> Result<Exit, CliError> {
+/// Removes breakpoints from every node.
+pub fn remove(context: &mut Context, which: Which) -> Result<Exit, CliError> {
     let (out, file) = (context.out(), context.file()?);
     let mut store = Store::open(&file)?;
     let system = context.system()?;

@@ -26,8 +26,9 @@ pub struct Stopped {
     satisfied: Vec<Event>,
 }
 
+/// The halt that something ended with.
 #[derive(Serialize)]
-struct Halt {
+pub struct Halt {
     id: u16,
     consistent: bool,
     nodes: usize,
@@ -74,7 +75,7 @@ impl Stopped {
 }
 
 impl Halt {
-    fn of(halt: HaltId, proof: &Proof, directory: &Directory) -> Self {
+    pub fn of(halt: HaltId, proof: &Proof, directory: &Directory) -> Self {
         let orders = proof.as_ref().map_or(&[][..], |proof| &proof.orders);
         let first = orders.first().and_then(|order| order.first());
         Self {
@@ -84,6 +85,18 @@ impl Halt {
             first: first.map(|node| directory.name_of(*node)),
             violation: proof.as_ref().err().map(ToString::to_string),
         }
+    }
+}
+
+impl Halt {
+    /// Whether it is one consistent moment.
+    pub fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, nodes, first, violation, .. } = self;
+        if let Some(why) = violation {
+            return writeln!(f, "{}halt {id} has no certificate{:#}: {why}", paint::BAD, paint::BAD);
+        }
+        let begun = first.as_ref().map_or(String::new(), |name| format!(", begun by {name},"));
+        writeln!(f, "halt {id}{begun} is one consistent moment of {nodes} nodes; resume with `stillpoint resume`")
     }
 }
 
@@ -129,16 +142,7 @@ impl Report for Stopped {
         writeln!(f, "{}breakpoint {number}{:#} {style}{outcome}{style:#}: {text}", paint::NAME, paint::NAME)?;
         write_events(&self.satisfied, f)?;
         match &self.halt {
-            Some(Halt { id, violation: Some(why), .. }) => {
-                writeln!(f, "{}halt {id} has no certificate{:#}: {why}", paint::BAD, paint::BAD)
-            }
-            Some(Halt { id, nodes, first, .. }) => {
-                let begun = first.as_ref().map_or(String::new(), |name| format!(", begun by {name},"));
-                writeln!(
-                    f,
-                    "halt {id}{begun} is one consistent moment of {nodes} nodes; resume with `stillpoint resume`"
-                )
-            }
+            Some(halt) => halt.text(f),
             None if outcome.ends_with("halted") => {
                 writeln!(f, "let it run with `stillpoint resume`; it stops again when the breakpoint fires")
             }

@@ -6,11 +6,13 @@
 //! what it is attached to live on: a command that reaches boards by itself calls [`Context::detach`] first. Results go to standard output, everything else to standard error.
 mod break_;
 mod break_report;
+mod break_set;
 mod break_store;
 mod completions;
 mod context;
 mod cut;
 mod doctor;
+mod delete;
 #[cfg(feature = "qemu")]
 mod down;
 mod error;
@@ -21,6 +23,7 @@ mod info;
 mod init;
 mod log;
 mod man;
+mod next;
 mod output;
 mod reset;
 mod resume;
@@ -28,9 +31,13 @@ mod run;
 mod shell;
 mod show;
 mod status;
+mod step;
+mod step_report;
+mod stop;
 mod trace;
 #[cfg(feature = "qemu")]
 mod up;
+mod when;
 
 pub use context::Context;
 pub use error::{CliError, Exit};
@@ -93,7 +100,12 @@ enum Command {
     Halt(halt::Args),
     Cut(cut::Args),
     Resume(resume::Args),
+    Step(step::Args),
+    Next(next::Args),
     Break(break_::Args),
+    Stop(stop::Args),
+    When(when::Args),
+    Delete(delete::Args),
     Trace(trace::Args),
     Show(show::Args),
     Shell(shell::Args),
@@ -119,7 +131,12 @@ impl Command {
             Self::Halt(args) => halt::run(args, context),
             Self::Cut(args) => cut::run(args, context),
             Self::Resume(args) => resume::run(args, context),
+            Self::Step(args) => step::run(args, context),
+            Self::Next(args) => next::run(args, context),
             Self::Break(args) => break_::run(args, context),
+            Self::Stop(args) => stop::run(args, context),
+            Self::When(args) => when::run(args, context),
+            Self::Delete(args) => delete::run(args, context),
             Self::Trace(args) => trace::run(args, context),
             Self::Show(args) => show::run(args, context),
             Self::Shell(args) => shell::run(args, context),

@@ -4,12 +4,14 @@
 //!     left0    running
 //!     left1    parked    in halt 3
 //!     right0   missing   it is not up (QEMU has ended without a word: it was killed); start it with `stillpoint up`
+use super::break_::listing;
+use super::break_report::Listing;
 use super::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;
 use stillpoint::{NodeState, System};
 
-/// Show how every node stands: running, draining, parked, suspended, stopped, faulted, silent or missing.
+/// Show how every node stands (running, draining, parked, suspended, stopped, faulted, silent or missing) and every breakpoint.
 #[derive(clap::Args)]
 #[command(
     after_help = "suspended: stopped alone by `halt --delayed`; stopped: its core is held by the probe; silent: it runs, but \
@@ -21,6 +23,9 @@ pub struct Args {}
 #[derive(Serialize)]
 struct Answer {
     nodes: Vec<Node>,
+    /// What is armed. Only nodes that all answer can say.
+    #[serde(flatten)]
+    breakpoints: Option<Listing>,
 }
 
 #[derive(Serialize)]
@@ -48,7 +53,9 @@ pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
         })
         .collect();
     let bad = nodes.iter().any(|node| node.known.is_bad());
-    context.out().print(&Answer { nodes });
+    let answers = |node: &Node| matches!(node.known, NodeState::Running | NodeState::Parked | NodeState::Suspended);
+    let breakpoints = if nodes.iter().all(answers) { Some(listing(context)?) } else { None };
+    context.out().print(&Answer { nodes, breakpoints });
     Ok(if bad { Exit::Bad } else { Exit::Ok })
 }
 
@@ -76,6 +83,12 @@ impl Report for Answer {
             }
             writeln!(f)?;
         }
-        Ok(())
+        match &self.breakpoints {
+            Some(listing) if !listing.breakpoints.is_empty() => {
+                writeln!(f, "{}breakpoints{:#}", paint::NAME, paint::NAME)?;
+                listing.text(f)
+            }
+            _ => Ok(()),
+        }
     }
 }

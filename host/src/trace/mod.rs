@@ -5,10 +5,12 @@
 mod header;
 mod recorder;
 mod ring;
+mod tail;
 
 pub use header::header_of;
 pub use recorder::{NodeCounters, RecordError, Recorder};
 pub use stillpoint_trace::*;
+pub use tail::Tails;
 
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,15 @@ pub(super) struct Look {
     pub repaired: bool,
 }
 
+/// The counts of a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Bytes written, counted for ever.
+    pub written: u32,
+    pub dropped: u32,
+    pub size: u32,
+}
+
 const READ: u32 = 4;
 const BYTES: u32 = 16;
 
@@ -56,6 +65,37 @@ impl Ring {
             bytes.clear();
         }
         Ok(Look { position: read, dropped, bytes, repaired: false })
+    }
+
+    /// How far it is written, and what was dropped.
+    pub fn counts(&self, memory: &mut dyn Memory) -> Result<Counts, MemoryError> {
+        let mut words = [0; 4];
+        memory.read(self.address, &mut words)?;
+        let [written, _, dropped, size] = words;
+        // A ring that is not made yet holds nothing.
+        let size = if size.is_power_of_two() && size <= 1 << 24 { size } else { 0 };
+        Ok(Counts { written, dropped, size })
+    }
+
+    /// Bytes from a position on, not more than the ring holds.
+    pub fn bytes(
+        &self,
+        memory: &mut dyn Memory,
+        counts: &Counts,
+        from: u32,
+        length: u32,
+    ) -> Result<Vec<u8>, MemoryError> {
+        if length == 0 || counts.size == 0 {
+            return Ok(Vec::new());
+        }
+        let at = from & (counts.size - 1);
+        let first = length.min(counts.size - at);
+        let start = self.address + BYTES;
+        let mut bytes = read_bytes(memory, start + at, first as usize)?;
+        if first < length {
+            bytes.extend(read_bytes(memory, start, (length - first) as usize)?);
+        }
+        Ok(bytes)
     }
 
     /// Reads all of the ring, whatever it holds, and says how many bytes that is.

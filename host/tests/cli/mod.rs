@@ -1,6 +1,7 @@
 //! Running the program `stillpoint` on two emulated boards, for every test of it.
 #![allow(dead_code, reason = "each test uses a part of it")]
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -78,10 +79,24 @@ impl Bench {
 
     /// The command, to be run as the caller likes.
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = self.bare_command(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// The command with whatever it is given to read and to write.
+    pub fn bare_command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stillpoint"));
         command.args(args).current_dir(self.folder.path()).env("STILLPOINT_STATE", self.state.path());
-        command.env_remove("RUST_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env_remove("RUST_LOG");
         command
+    }
+
+    /// Runs lines in one shell, which reads them from a pipe.
+    pub fn shell(&self, lines: impl AsRef<[u8]>) -> Done {
+        let mut shell = self.command(["shell"]).stdin(Stdio::piped()).spawn().expect("the program can be run");
+        shell.stdin.take().expect("a pipe").write_all(lines.as_ref()).expect("it reads");
+        Done::of(shell)
     }
 
     pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Done {

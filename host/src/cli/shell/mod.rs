@@ -11,11 +11,12 @@ mod input;
 mod prompt;
 mod words;
 
+use super::when::When;
 use super::{CliError, Command, Context, Exit, Output, Source, halt};
 use alias::Aliases;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use complete::{Completion, Names};
-use input::{Heard, Input};
+use input::{Heard, Input, Printer};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,6 +83,8 @@ struct Shell<'a> {
     /// In which form results are printed, unless a line says otherwise.
     out: Output,
     aliases: Aliases,
+    /// Breakpoints whose commands are run here.
+    whens: Vec<When>,
     /// The files that are being read.
     depth: usize,
     quit: bool,
@@ -89,33 +92,104 @@ struct Shell<'a> {
 
 pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
-    // Without a system there is nothing to attach to.
-    let history = StateDir::of(context.file()?.as_ref()).ok().map(|state| state.history());
-    let mut shell = Shell { out, context, aliases: Aliases::default(), depth: 0, quit: false };
-    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+    // Without a system file there is no place for it; what else that means, the commands say.
+    let file = context.file().ok();
+    let history = file.and_then(|file| StateDir::of(&file).ok()).map(|state| state.history());
+    let mut shell = Shell::new(context);
+    let exit = if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
         shell.converse(history)
     } else {
         Ok(shell.obey())
+    };
+    for when in &shell.whens {
+        let what =
+            format!("breakpoint {} stays armed and stops the system; nobody runs its commands then", when.slot());
+        out.say("left", what);
     }
+    exit
 }
 
-impl Shell<'_> {
+/// Runs lines one after the other, up to the first that fails.
+pub fn run_lines(lines: &[String], context: &mut Context) -> Result<Exit, CliError> {
+    let out = context.out();
+    let mut shell = Shell::new(context);
+    for line in lines {
+        let exit = shell.typed(line)?;
+        if exit != Exit::Ok {
+            return Ok(exit);
+        }
+    }
+    context.set_out(out);
+    Ok(Exit::Ok)
+}
+
+impl<'a> Shell<'a> {
+    fn new(context: &'a mut Context) -> Self {
+        Self { out: context.out(), context, aliases: Aliases::default(), whens: Vec::new(), depth: 0, quit: false }
+    }
+
+    /// Runs the commands of breakpoints that have fired. `printer` is there while somebody types.
+    fn look_after(&mut self, mut printer: Option<&mut Printer>) {
+        let mut index = 0;
+        while let Some(when) = self.whens.get_mut(index) {
+            self.context.set_out(self.out);
+            let began = printer.is_some();
+            let clear = || {
+                if began {
+                    let _ = write!(std::io::stdout(), "\r\x1b[K");
+                }
+            };
+            let looked = when.has_fired(self.context).and_then(|fired| {
+                if !fired {
+                    return Ok(None);
+                }
+                clear();
+                when.look(self.context)
+            });
+            let over = match &looked {
+                Ok(None) => false,
+                Ok(Some(_)) => when.is_over(),
+                Err(error) => {
+                    self.out.error(error);
+                    true
+                }
+            };
+            if !matches!(looked, Ok(None))
+                && let Some(printer) = &mut printer
+            {
+                // Has the line that is being typed drawn again.
+                printer(format!("({})", prompt::state(self.context)));
+            }
+            if over {
+                self.whens.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
     /// Reads what somebody types. How the last command ended is nobody's exit code.
     fn converse(&mut self, history: Option<PathBuf>) -> Result<Exit, CliError> {
+        // Whoever is told to end while somebody types leaves the terminal as it was.
+        let terminal = nix::sys::termios::tcgetattr(std::io::stdin()).ok();
         let completion = Completion::default();
         completion.update(|names| names.commands = commands());
         let opened = Input::terminal(history, completion.clone());
-        let (input, _printer) = opened.map_err(|why| CliError::Usage(format!("cannot use the terminal: {why}")))?;
+        let (input, mut printer) = opened.map_err(|why| CliError::Usage(format!("cannot use the terminal: {why}")))?;
         if let Err(error) = self.context.present() {
             self.out.error(&error);
         }
         while !self.quit {
-            let prompt = prompt::text(self.context, self.out);
+            let prompt = prompt::text(self.context);
             self.learn_names(&completion);
             let interrupt = self.context.interrupt_flag();
             let ended = || interrupt.load(std::sync::atomic::Ordering::Relaxed);
             // At the prompt Ctrl-C is a key. What comes as a signal then means that we shall end.
-            match input.read(&prompt, TICK, || !ended()) {
+            let meanwhile = || {
+                self.look_after(printer.as_mut());
+                !ended()
+            };
+            match input.read(&prompt, TICK, meanwhile) {
                 Heard::Line(line) => {
                     self.line(&line);
                 }
@@ -124,6 +198,9 @@ impl Shell<'_> {
                 Heard::End => break,
                 Heard::Broken(why) => return Err(CliError::Usage(format!("cannot read from the terminal: {why}"))),
             }
+        }
+        if let Some(terminal) = terminal {
+            let _ = nix::sys::termios::tcsetattr(std::io::stdin(), nix::sys::termios::SetArg::TCSADRAIN, &terminal);
         }
         Ok(Exit::Ok)
     }
@@ -135,7 +212,11 @@ impl Shell<'_> {
         let interrupt = self.context.interrupt_flag();
         while !self.quit {
             let ended = || interrupt.load(std::sync::atomic::Ordering::Relaxed);
-            let exit = match input.read("", TICK, || !ended()) {
+            let meanwhile = || {
+                self.look_after(None);
+                !ended()
+            };
+            let exit = match input.read("", TICK, meanwhile) {
                 Heard::Line(line) => self.line(&line),
                 Heard::NotText => {
                     self.complain("a line is not UTF-8 text");
@@ -183,13 +264,12 @@ impl Shell<'_> {
                 error.exit()
             }
         };
+        // A command that Ctrl-C ends in good order has answered it.
+        self.context.clear_interrupt();
         if exit == Exit::Interrupted {
-            self.context.clear_interrupt();
             self.halt();
-        } else {
-            // A command that Ctrl-C ends in good order has answered it.
-            self.context.clear_interrupt();
         }
+        self.look_after(None);
         exit
     }
 
@@ -216,6 +296,14 @@ impl Shell<'_> {
         match typed.command {
             Verb::Tool(Command::Shell(_)) => {
                 Err(CliError::Usage("this is the shell; `help` shows what there is".into()))
+            }
+            Verb::Tool(Command::When(args)) => {
+                self.context.set_out(out);
+                let when = args.arm(self.context)?;
+                // Another breakpoint with this number is no more.
+                self.whens.retain(|other| other.slot() != when.slot());
+                self.whens.push(when);
+                Ok(Exit::Ok)
             }
             Verb::Tool(command) if typed.source.is_given() => {
                 let mut beside = self.context.beside(typed.source, out);

@@ -1,16 +1,17 @@
 //! What the prompt says of the system.
-use crate::cli::{Context, Output, paint};
+use crate::cli::{Context, paint};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use stillpoint::{Node, Sight};
 use stillpoint_core::control::StateCode;
 
 /// The prompt. Boards that do not answer any more are told of and let go, so that the next command attaches anew.
-pub fn text(context: &mut Context, _: Output) -> String {
+pub fn text(context: &mut Context) -> String {
     format!("stillpoint ({})> ", state(context))
 }
 
-fn state(context: &mut Context) -> String {
+/// How the system stands, in short.
+pub fn state(context: &mut Context) -> String {
     let Some(system) = context.if_attached() else { return "not attached".into() };
     let missing: Vec<String> = system.missing().iter().map(|lost| lost.board.clone()).collect();
     let sights = system.look();

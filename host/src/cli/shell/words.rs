@@ -64,9 +64,11 @@ fn without_comment(text: &str) -> &str {
 
 /// Where the first word stands that begins with `--`. The commands between braces have options of their own.
 fn options_at(text: &str) -> usize {
-    let brace = outside_quotes(text).find(|(at, rest)| rest.starts_with('{') && begins_word(text, *at));
-    let end = brace.map_or(text.len(), |(at, _)| at);
-    let option = outside_quotes(&text[..end]).find(|(at, rest)| rest.starts_with("--") && begins_word(text, *at));
+    let begins = |at: usize, rest: &str, sign: &str| rest.starts_with(sign) && begins_word(text, at);
+    let open = outside_quotes(text).find(|(at, rest)| begins(*at, rest, "{")).map_or(text.len(), |(at, _)| at);
+    let close = outside_quotes(text).filter(|(_, rest)| rest.starts_with('}')).last().map_or(0, |(at, _)| at);
+    let is_within = |at: usize| (open..close).contains(&at);
+    let option = outside_quotes(text).find(|(at, rest)| begins(*at, rest, "--") && !is_within(*at));
     option.map_or(text.len(), |(at, _)| at)
 }
 
@@ -109,6 +111,8 @@ mod tests {
 
     #[test]
     fn options_between_braces_belong_to_the_commands_there() {
-        check("when left0.lap > 3 do { cut --full; resume }", &["when", "left0.lap > 3 do { cut --full; resume }"]);
+        let when = "left0.lap > 3 do { cut --full; resume }";
+        check(&format!("when {when}"), &["when", when]);
+        check(&format!("when {when} --times 2"), &["when", when, "--times", "2"]);
     }
 }

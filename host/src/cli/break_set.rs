@@ -1,0 +1,186 @@
+//! Arming a breakpoint and waiting for it: what `break`, `stop` and `when` have in common.
+use super::break_report::Stopped;
+use super::break_store::Store;
+use super::{CliError, Context, Exit, Output};
+use std::time::{Duration, Instant};
+use stillpoint::breakpoint::{self, Armed, BreakError, Fired, Waited};
+use stillpoint::expr::{self, Compiled, Directory, ExprError, Resolved};
+use stillpoint::{Node, System};
+use stillpoint_core::control::StateCode;
+use stillpoint_core::predicate::{Detector, SlotId};
+use stillpoint_core::{Command, HaltId};
+
+/// An expression that was understood, with all that follows from it.
+pub struct Wanted {
+    pub text: String,
+    pub detector: Detector,
+    pub resolved: Resolved,
+    pub compiled: Compiled,
+    pub directory: Directory,
+}
+
+/// An expression that cannot be used is the user's to mend, with the caret on a line of its own.
+fn wrong(error: ExprError) -> CliError {
+    CliError::Usage(error.to_string())
+}
+
+/// What keeps a breakpoint from being armed is the user's to mend, unless a board would not.
+pub fn failed(error: BreakError) -> CliError {
+    match error {
+        BreakError::System(error) => error.into(),
+        other => CliError::Usage(other.to_string()),
+    }
+}
+
+impl Wanted {
+    /// Understands an expression. A mistake in the text is found before any board is touched.
+    pub fn understand(text: &str, detector: Detector, context: &mut Context) -> Result<Self, CliError> {
+        let expression = expr::parse(text).map_err(wrong)?;
+        let directory = breakpoint::directory(context.system()?)?;
+        let resolved = expr::resolve(&expression, &directory).map_err(wrong)?;
+        let compiled = expr::compile(&resolved, &directory).map_err(wrong)?;
+        Ok(Self { text: text.to_owned(), detector, resolved, compiled, directory })
+    }
+
+    /// Says what a stop at it will mean.
+    pub fn promise(&self, out: Output) {
+        let promise = self.resolved.promise(self.detector, &self.directory);
+        out.say("promised", &promise.holds);
+        for limit in &promise.limits {
+            out.say("but", limit);
+        }
+    }
+
+    /// Arms it and remembers what was written for it.
+    pub fn arm(&self, context: &mut Context) -> Result<Armed, CliError> {
+        let mut store = Store::open(context.file()?.as_ref())?;
+        let armed = breakpoint::arm(context.system()?, &self.compiled, self.detector, &self.text).map_err(failed)?;
+        store.put(armed.clone())?;
+        Ok(armed)
+    }
+
+    /// What is to be shown of it.
+    pub fn shown(&self, armed: &Armed) -> Stopped {
+        Stopped::new(armed, self.resolved.class(), self.resolved.promise(self.detector, &self.directory))
+    }
+
+    /// Waits for it.
+    pub fn wait(
+        &self,
+        armed: &Armed,
+        past: Option<HaltId>,
+        limit: Option<Duration>,
+        context: &mut Context,
+    ) -> Result<Waited, CliError> {
+        let (out, interrupt) = (context.out(), context.interrupt_flag());
+        let tell = |blind: breakpoint::Blind| {
+            let (name, until) = (self.directory.name_of(blind.node), blind.until.count());
+            out.say("reset", format!("{name} was reset and saw nothing until its event {until}; armed again"));
+        };
+        let (system, resolved) = (context.system()?, Some(&self.resolved));
+        breakpoint::wait_past(system, armed, resolved, past, limit, &interrupt, tell).map_err(failed)
+    }
+
+    /// Disarms it.
+    pub fn remove(&self, armed: &Armed, context: &mut Context) -> Result<(), CliError> {
+        let mut store = Store::open(context.file()?.as_ref())?;
+        if let Some(slot) = SlotId::new(armed.slot) {
+            breakpoint::remove(context.system()?, slot)?;
+        }
+        store.forget(|other| other.slot == armed.slot)
+    }
+}
+
+/// How long to wait.
+#[derive(clap::Args, Clone, Copy)]
+pub struct Patience {
+    /// Only arm it; the system stops by itself when it fires.
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Wait for at most so many seconds; the breakpoint stays armed.
+    #[arg(long, value_name = "SECONDS", conflicts_with = "no_wait")]
+    pub timeout: Option<u64>,
+}
+
+/// Arms a breakpoint, waits for it as long as wished, and shows what came of it.
+///
+/// `accept` looks at the nodes when it has fired; where it finds that this was not what was meant, the system goes on.
+pub fn set(
+    wanted: &Wanted,
+    patience: Patience,
+    context: &mut Context,
+    accept: impl Fn(&[Node]) -> bool,
+) -> Result<Exit, CliError> {
+    let out = context.out();
+    wanted.promise(out);
+    let was_halted = is_halted(context.system()?)?;
+    let mut armed = wanted.arm(context)?;
+    out.say("armed", format!("breakpoint {} on {} nodes", armed.slot, armed.programs.len()));
+    let mut stopped = wanted.shown(&armed);
+    if patience.no_wait || was_halted {
+        stopped.outcome = if was_halted { "armed, and the system is halted" } else { "armed" };
+        out.print(&stopped);
+        return Ok(Exit::Ok);
+    }
+    let until = patience.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let mut past = None;
+    let waited = loop {
+        let limit = until.map(|until| until.saturating_duration_since(Instant::now()));
+        match wanted.wait(&armed, past, limit, context)? {
+            Waited::Fired(fired) if fired.proof.is_ok() && !accept(&context.system()?.nodes()?) => {
+                out.say("went on", format!("halt {}: the condition held before, and does not any more", fired.halt.0));
+                wanted.remove(&armed, context)?;
+                armed = wanted.arm(context)?;
+                release(context.system()?, fired.halt)?;
+                past = Some(fired.halt);
+            }
+            waited => break waited,
+        }
+    };
+    let exit = outcome(&mut stopped, waited, wanted)?;
+    out.print(&stopped);
+    Ok(exit)
+}
+
+/// How waiting ended, for the user.
+pub fn outcome(stopped: &mut Stopped, waited: Waited, wanted: &Wanted) -> Result<Exit, CliError> {
+    Ok(match waited {
+        Waited::Fired(fired) => show_fired(stopped, &fired, wanted),
+        Waited::HaltedOtherwise(halt, proof) => {
+            stopped.halted_otherwise(halt, &proof, &wanted.directory);
+            Exit::Bad
+        }
+        Waited::TimedOut => {
+            stopped.outcome = "not fired in time; it stays armed";
+            Exit::Bad
+        }
+        Waited::Gone => {
+            stopped.outcome = "gone: every board was reset, or somebody removed it";
+            Exit::Bad
+        }
+        Waited::Interrupted => {
+            return Err(CliError::Interrupted(
+                "the breakpoint stays armed and stops the system when it fires; `stillpoint break list` shows it",
+            ));
+        }
+    })
+}
+
+/// Which events made it fire.
+pub fn show_fired(stopped: &mut Stopped, fired: &Fired, wanted: &Wanted) -> Exit {
+    stopped.fired(fired, &wanted.resolved, &wanted.directory);
+    if fired.proof.is_ok() { Exit::Ok } else { Exit::Bad }
+}
+
+/// Whether any node is in a consistent halt.
+pub fn is_halted(system: &mut System) -> Result<bool, CliError> {
+    Ok(system.nodes()?.iter().any(|node| node.state == Some(StateCode::Parked)))
+}
+
+/// Lets a halted system go on, without waiting until every node has: it may halt again at once.
+fn release(system: &mut System, halt: HaltId) -> Result<(), CliError> {
+    match system.addresses().first() {
+        Some(at) => Ok(system.command(*at, &Command::Release(halt))?),
+        None => Ok(()),
+    }
+}

@@ -75,6 +75,9 @@ pub(crate) fn counts(kind: EventKind) -> bool {
 /// What is known of the past of an event.
 ///
 /// An unknown past is a lower bound: everything in the event's clock did happen before it, and more may have.
+///
+/// A node that was reset begins anew and knows nothing: what it knew in a former life and did not record leaves nothing
+/// unknown in the present one. What it recorded then did happen before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Past {

@@ -32,6 +32,8 @@ const PORT: u8 = 0x1F;
 const CAUSES: u8 = 0x20;
 const SYNC: u8 = 0x21;
 const GAP: u8 = 0x22;
+/// Beside the mode in a sync record: records that follow say what changed.
+const WITH_CAUSES: u8 = 4;
 
 /// Whether records of this kind carry a value.
 const fn has_value(kind: EventKind) -> bool {

@@ -1,6 +1,6 @@
 //! Bytes to events.
 use super::varint::{self, Stop};
-use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, PORT, RECEIVE, SEND, SYNC, counts, has_value};
+use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, PORT, RECEIVE, SEND, SYNC, WITH_CAUSES, counts, has_value};
 use crate::{Event, EventKind, EventNumber, MAX_NODES, MAX_PORTS};
 use core::fmt;
 
@@ -91,6 +91,8 @@ impl Causes<'_> {
 pub struct SyncRecord<'a> {
     /// The recording mode's number.
     pub mode: u8,
+    /// Whether the records that follow say what changed.
+    pub with_causes: bool,
     /// The number of the event in the next record.
     pub number: EventNumber,
     /// The time of the next record.
@@ -259,6 +261,7 @@ impl LogReader {
     fn sync<'a>(rest: &mut &'a [u8]) -> Step<'a> {
         let mut byte = || take_byte(rest).ok_or(None);
         let (mode, nodes, ports) = (byte()?, byte()?, byte()?);
+        let (mode, with_causes) = (mode & !WITH_CAUSES, mode & WITH_CAUSES != 0);
         if mode > 3 || usize::from(nodes) > MAX_NODES || usize::from(ports) > MAX_PORTS {
             return Err(Some(LogError::ImpossibleShape));
         }
@@ -267,7 +270,7 @@ impl LogReader {
         let high = varint::take(rest).map_err(LogError::from)?;
         let words = take_numbers(rest, usize::from(nodes) + usize::from(ports))?;
         let time = u64::from(high) << 32 | u64::from(low);
-        let sync = SyncRecord { mode, number: EventNumber(number), time, nodes, words };
+        let sync = SyncRecord { mode, with_causes, number: EventNumber(number), time, nodes, words };
         let mut after = Self { synced: true, fresh: true, number, time, counts: [0; MAX_PORTS] };
         for (count, value) in after.counts.iter_mut().zip(sync.counts()) {
             *count = value;

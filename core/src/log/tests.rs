@@ -82,6 +82,7 @@ fn every_kind_of_event_comes_back_with_its_number_and_time() {
 fn a_local_event_takes_at_most_three_bytes_and_a_message_event_at_most_four() {
     let mut node = Logging::<512>::new(Recording::FULL);
     node.happen(Event::local(1), 0);
+    node.happen(Event::receive(PortId(0)), 0);
     node.read(|_| {});
     node.happen(Event::local(126), 16_000);
     assert_eq!(node.read(|_| {}), 3);
@@ -89,6 +90,21 @@ fn a_local_event_takes_at_most_three_bytes_and_a_message_event_at_most_four() {
     assert_eq!(node.read(|_| {}), 2);
     node.happen(Event::receive(PortId(0)), 32_000);
     assert_eq!(node.read(|_| {}), 3);
+}
+
+/// Otherwise a reader could not tell in which life the sender counted it.
+#[test]
+fn the_first_message_from_a_channel_is_recorded_with_where_the_node_stands() {
+    let mut node = Logging::<512>::new(Recording::FULL);
+    node.happen(Event::local(1), 0);
+    node.read(|_| {});
+    let mut syncs = || {
+        node.happen(Event::receive(PortId(0)), 10);
+        let mut syncs = 0;
+        node.read(|item| syncs += u32::from(matches!(item, LogItem::Sync(_))));
+        syncs
+    };
+    assert_eq!((syncs(), syncs()), (1, 0));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Events to bytes.
 use super::ring::{Entry, LogRing};
-use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, RECEIVE, Recording, SEND, SYNC, counts, has_value, varint};
+use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, RECEIVE, Recording, SEND, SYNC, WITH_CAUSES, counts, has_value, varint};
 use crate::{Event, EventKind, EventNumber, NodeId};
 
 /// Where a node stands after the event that is being recorded.
@@ -90,7 +90,8 @@ impl<const N: usize> LogWriter<N> {
         let number = standing.number.0;
         let plain = number == self.expected
             && number.wrapping_sub(self.synced_at) < Self::SYNC_EVERY
-            && !standing.recording.carries_causes();
+            && !standing.recording.carries_causes()
+            && !begins_session(event, standing);
         if !plain || !counts(event.kind) {
             return self.push_with_context(ring, *event, now, *standing);
         }
@@ -123,7 +124,8 @@ impl<const N: usize> LogWriter<N> {
         let room = PLAIN_MAX.saturating_add((words * varint::MAX_LEN) as u32);
         let Some(mut entry) = ring.open(room) else { return self.drop_one(ring) };
         let number = standing.number.0;
-        if self.sync_due || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY {
+        let due = self.sync_due || begins_session(event, standing);
+        if due || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY {
             if self.dropped != 0 {
                 entry.put(GAP);
                 put_number(&mut entry, self.dropped);
@@ -209,7 +211,8 @@ impl<const N: usize> LogWriter<N> {
     /// Where the node stands with the record that follows.
     fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: u32, standing: &Standing<'_>) {
         entry.put(SYNC);
-        entry.put(standing.recording.mode() as u8);
+        let causes = if standing.recording.carries_causes() { WITH_CAUSES } else { 0 };
+        entry.put(standing.recording.mode() as u8 | causes);
         entry.put(standing.clock.len() as u8);
         entry.put(standing.counts.len() as u8);
         // The record that follows has a time difference of zero.
@@ -221,6 +224,13 @@ impl<const N: usize> LogWriter<N> {
             put_number(entry, *word);
         }
     }
+}
+
+/// Whether a message is the first that the node takes from a channel since either of its ends was reset. Its record says
+/// which event of the sender is known with it, so that a reader can tell in which life the sender counted it.
+#[inline(always)]
+fn begins_session(event: &Event, standing: &Standing<'_>) -> bool {
+    matches!(event.kind, EventKind::Receive) && standing.counts.get(usize::from(event.arg)) == Some(&1)
 }
 
 /// A number of a rare record: one copy of the loop.

@@ -26,18 +26,21 @@ pub struct Log<const N: usize, const S: usize> {
     clock: Option<Vec<u32>>,
     /// What was read.
     pub read: Vec<Entry>,
+    /// The same as bytes.
+    pub bytes: Vec<u8>,
 }
 
 impl<const N: usize, const S: usize> Log<N, S> {
     fn new() -> Self {
         let (writer, ring, reader) = (LogWriter::new(), LogRing::new(), LogReader::new());
-        Self { writer, ring, reader, clock: None, read: Vec::new() }
+        Self { writer, ring, reader, clock: None, read: Vec::new(), bytes: Vec::new() }
     }
 
     /// Reads all there is, as a probe does.
     pub fn drain(&mut self, me: usize) -> Result<(), String> {
         let mut bytes = vec![0; S];
         let length = self.ring.peek(&mut bytes);
+        self.bytes.extend_from_slice(&bytes[..length]);
         let mut rest = &bytes[..length];
         while let Some((item, used)) = self.reader.next(rest).map_err(|error| error.to_string())? {
             match item {

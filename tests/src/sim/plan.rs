@@ -1,5 +1,5 @@
 //! Random systems and schedules from plain numbers, so that whoever generates them can also shrink them.
-use super::{HaltMode, Lane, Member, Setup, System, Violation};
+use super::{HaltMode, Lane, Member, Recorded, Setup, System, Violation};
 use crate::faulty::Random;
 use std::fmt;
 use stillpoint_core::log::Recording;
@@ -128,6 +128,27 @@ impl Plan {
             3 => self.run_sized::<3, S>(),
             4 => self.run_sized::<4, S>(),
             _ => self.run_sized::<5, S>(),
+        }
+    }
+
+    /// The logs of the run with rings of `S` bytes, and what truly happened.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn record<const S: usize>(&self) -> Result<Recorded, Failure> {
+        match self.nodes {
+            2 => self.record_sized::<2, S>(),
+            3 => self.record_sized::<3, S>(),
+            4 => self.record_sized::<4, S>(),
+            _ => self.record_sized::<5, S>(),
+        }
+    }
+
+    fn record_sized<const N: usize, const S: usize>(&self) -> Result<Recorded, Failure> {
+        let mut system = System::<N, S>::new(self.setup.clone());
+        match self.drive(&mut system) {
+            Ok(_) => Ok(Recorded::of(&system)),
+            Err(violation) => Err(Failure { violation, story: Vec::new() }),
         }
     }
 

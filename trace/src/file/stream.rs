@@ -41,6 +41,8 @@ pub enum Item {
 pub struct Sync {
     /// The recording mode's number.
     pub mode: u8,
+    /// Whether the records that follow say what changed.
+    pub with_causes: bool,
     /// The number of the event in the next record.
     pub number: u32,
     /// The time of the next record, in the node's ticks.
@@ -124,7 +126,14 @@ impl Stream {
             LogItem::Sync(sync) => {
                 self.placed = true;
                 let (clock, counts) = (sync.clock().collect(), sync.counts().collect());
-                Item::Sync(Sync { mode: sync.mode, number: sync.number.0, time: sync.time, clock, counts })
+                Item::Sync(Sync {
+                    mode: sync.mode,
+                    with_causes: sync.with_causes,
+                    number: sync.number.0,
+                    time: sync.time,
+                    clock,
+                    counts,
+                })
             }
             LogItem::Gap(dropped) => Item::Gap(dropped),
         });

@@ -2,7 +2,6 @@
 use super::clock::newer;
 use super::taint::Taint;
 use std::collections::VecDeque;
-use stillpoint_core::EventNumber;
 
 /// A send that its receive may still ask for.
 #[derive(Clone, Debug)]
@@ -30,31 +29,52 @@ struct Hole {
 /// A channel between one life of its sender and one of its receiver: both count messages from the beginning.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
-    /// The sender's first event in its life, and which of its lives that is.
-    pub life: u32,
+    /// The sender's first event that can be in it, and in which of its lives.
+    pub opened: u32,
     pub ordinal: u32,
-    /// The latest event of the sender's life.
-    pub latest: u32,
-    /// What the receiver said of itself when the link came up.
-    pub peer: Option<u32>,
     /// How many messages were sent.
     pub count: u32,
     /// The last message that was received.
     pub consumed: u32,
+    /// The life of the receiver that the messages are for, once it is known.
+    pub receiver: Option<u32>,
+    /// The sender's event after it last did not record all: the count may have begun anew unseen.
+    pub seam: Option<u32>,
     waiting: VecDeque<Sent>,
     holes: VecDeque<Hole>,
 }
 
-/// A life of a receiver, as it asks for a message.
+/// A receiver, as it asks for a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asks {
-    /// The receiver's first event in its life, and which of its lives that is.
-    pub life: u32,
+    /// Which of its lives.
     pub ordinal: u32,
-    /// The receive.
+    /// Which message it knows the sender's event of, and that event or a later one.
+    pub knows: Option<Known>,
+    /// The sender's log is read up to that event.
+    pub caught_up: bool,
+}
+
+/// What a receiver knew of the sender when it took a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    pub message: u32,
+    /// An event of the sender: the send, or one after it.
     pub number: u32,
-    /// What the sender said of itself when the link came up.
-    pub peer: Option<u32>,
+    /// It is the send itself.
+    pub exactly: bool,
+}
+
+impl Known {
+    /// Whether an event of the sender can have sent a message.
+    #[inline]
+    fn allows(&self, message: u32, number: u32) -> bool {
+        match (self.exactly, message == self.message) {
+            (false, _) => true,
+            (true, true) => number == self.number,
+            (true, false) => newer(number, self.number) == newer(message, self.message),
+        }
+    }
 }
 
 /// What is known of a message that a receive asks for.
@@ -62,8 +82,8 @@ pub(super) struct Asks {
 pub(super) enum Answer {
     /// Its send.
     Sent(Sent),
-    /// It was sent and not recorded; all that led to it is known with this event of the sender.
-    Hole { until: u32, before_recording: bool },
+    /// It was sent and not recorded; all that led to it is known with this event of the sender, if there is one.
+    Hole { until: Option<u32>, before_recording: bool },
     /// The sender's log has not come to it.
     NotYet,
     /// It was received before.
@@ -77,9 +97,9 @@ const HOLES: usize = 64;
 const MOST_WAITING: usize = 1 << 16;
 
 impl Session {
-    pub fn new(life: u32, ordinal: u32, latest: u32) -> Self {
+    pub fn new(opened: u32, ordinal: u32) -> Self {
         let (waiting, holes) = (VecDeque::new(), VecDeque::new());
-        Self { life, ordinal, latest, peer: None, count: 0, consumed: 0, waiting, holes }
+        Self { opened, ordinal, count: 0, consumed: 0, receiver: None, seam: None, waiting, holes }
     }
 
     /// Messages up to `count` were sent and not recorded; `until` is the sender's next event that is.
@@ -101,42 +121,45 @@ impl Session {
     #[inline]
     pub fn send(&mut self, sent: Sent) -> Option<Sent> {
         self.count = sent.message;
-        self.latest = sent.number;
         self.waiting.push_back(sent);
         if self.waiting.len() > MOST_WAITING { self.waiting.pop_front() } else { None }
     }
 
-    /// Whether this can be the session of a receiver's life.
-    fn is_of(&self, asks: &Asks) -> bool {
-        let epoch = |number| EventNumber(number).epoch();
-        let within =
-            |number, first, last| epoch(number).wrapping_sub(epoch(first)) <= epoch(last).wrapping_sub(epoch(first));
-        match (self.peer, asks.peer) {
-            (None, None) => self.ordinal == asks.ordinal,
-            (mine, theirs) => {
-                mine.is_none_or(|mine| within(mine, asks.life, asks.number))
-                    // Only when the sender's log is read up to where it said so: until then it may name us itself.
-                    && theirs.is_none_or(|theirs| !newer(theirs, self.latest) && within(theirs, self.life, self.latest))
-            }
+    /// What was sent before the gap was to the receiver's former life.
+    fn forget_before_seam(&mut self, drop: &mut impl FnMut(Sent)) {
+        let Some(seam) = self.seam else { return };
+        while let Some(sent) = self.waiting.pop_front_if(|sent| newer(seam, sent.number)) {
+            drop(sent);
         }
     }
 
     #[inline]
-    fn ask(&mut self, message: u32, drop: &mut impl FnMut(Sent)) -> Answer {
+    fn ask(&mut self, asks: &Asks, message: u32, drop: &mut impl FnMut(Sent)) -> Answer {
+        if self.receiver.is_some_and(|receiver| receiver != asks.ordinal) {
+            // The receiver was reset, so the count began anew: in a gap, or before it had begun, or it is still to come.
+            if self.seam.is_none() && !asks.caught_up {
+                return Answer::NotYet;
+            }
+            self.forget_before_seam(drop);
+            self.holes.clear();
+        }
+        self.receiver = Some(asks.ordinal);
         if !newer(message, self.consumed) {
-            return Answer::Twice;
+            // Where something is missing the count may have begun anew unseen.
+            let unknown = Answer::Hole { until: None, before_recording: false };
+            return if self.seam.is_none() { Answer::Twice } else { unknown };
         }
         while let Some(front) = self.waiting.front() {
             if newer(front.message, message) {
                 break;
             }
-            let found = front.message == message;
+            let found = front.message == message && asks.knows.is_none_or(|known| known.allows(message, front.number));
             let Some(sent) = self.waiting.pop_front() else { break };
             if found {
                 self.consumed = message;
                 return Answer::Sent(sent);
             }
-            // It was received when the receiver did not record.
+            // It was received when the receiver did not record, or is of a count that ended unseen.
             drop(sent);
         }
         if newer(message, self.count) {
@@ -145,8 +168,8 @@ impl Session {
         self.consumed = message;
         let within = |hole: &&Hole| !newer(hole.first, message) && !newer(message, hole.last);
         let hole = self.holes.iter().find(within);
-        let (until, before_recording) = hole.map_or((self.latest, false), |hole| (hole.until, hole.before_recording));
-        Answer::Hole { until, before_recording }
+        let before_recording = hole.is_some_and(|hole| hole.before_recording);
+        Answer::Hole { until: hole.map(|hole| hole.until), before_recording }
     }
 }
 
@@ -167,15 +190,18 @@ impl Channel {
         for mut old in self.sessions.drain(..at) {
             old.waiting.drain(..).for_each(&mut drop);
         }
-        self.sessions.front_mut().map_or(Answer::NotYet, |session| session.ask(message, &mut drop))
+        self.sessions.front_mut().map_or(Answer::NotYet, |session| session.ask(asks, message, &mut drop))
     }
 
     #[inline]
     fn find(&self, asks: &Asks) -> Option<usize> {
-        // One that both ends name goes before one that none names.
-        let fits = |session: &Session| session.is_of(asks);
-        let named = self.sessions.iter().position(|session| session.peer.is_some() && fits(session));
-        named.or_else(|| self.sessions.iter().position(fits))
+        match asks.knows {
+            // What was sent before the recording is in the first.
+            Some(known) => {
+                Some(self.sessions.iter().rposition(|session| !newer(session.opened, known.number)).unwrap_or(0))
+            }
+            None => self.sessions.front().filter(|session| session.ordinal == asks.ordinal).map(|_| 0),
+        }
     }
 
     /// The newest session, in which the sender is.

@@ -11,21 +11,22 @@ use stillpoint_core::log::Record;
 use stillpoint_core::{EventKind, EventNumber, MAX_PORTS};
 
 impl CausalOrder {
-    /// Delivers a record if all that happened before it was delivered, or if it is `forced`; otherwise says what it waits
+    /// Delivers a record if all that happened before it was delivered, or if it is `forced` for a reason; otherwise says what it waits
     /// for.
     pub(super) fn deliver(
         &mut self,
         node: usize,
-        record: Record,
+        mut record: Record,
         wall: u64,
-        forced: bool,
+        forced: Option<Why>,
         each: Out<'_>,
     ) -> Result<(), Wait> {
+        self.place_halt(node, &mut record);
         let number = record.number.0;
         if self.goes_back(node, &record) {
             return Ok(());
         }
-        if !forced {
+        if forced.is_none() {
             self.wait_for_known(node)?;
         }
         let exact = self.nodes[node].vector && (self.nodes[node].sync.is_some() || self.nodes[node].carries_causes);
@@ -42,13 +43,14 @@ impl CausalOrder {
             }
             if synced {
                 self.synchronise(node, &record, exact);
-            } else {
-                self.name_sessions(node);
             }
         }
         if let Some((port, message)) = received {
-            let from = match self.learn(node, port, message, number) {
-                Learned::NotYet { from, channel } if !exact && !forced && !self.nodes[usize::from(from)].is_done() => {
+            self.know_sender(node, port, message, exact);
+            let from = match self.learn(node, port, message, exact) {
+                Learned::NotYet { from, channel }
+                    if !exact && forced.is_none() && !self.nodes[usize::from(from)].is_done() =>
+                {
                     return Err(Wait::Message { node: from, channel });
                 }
                 learned => learned,
@@ -67,10 +69,6 @@ impl CausalOrder {
         if record.event.kind == EventKind::Send {
             self.keep_send(node, &record);
         }
-        if record.event.kind == EventKind::LinkUp {
-            let port = &mut self.nodes[node].ports[usize::from(record.event.arg) % MAX_PORTS];
-            port.heard = Some(record.event.value).filter(|said| *said != 0);
-        }
         let state = &self.nodes[node];
         let past = state.taint.as_ref().map_or(Past::Known, |taint| Past::Unknown { why: taint.why });
         let event = Event {
@@ -84,6 +82,15 @@ impl CausalOrder {
         };
         each(&event, &state.clock);
         Ok(())
+    }
+
+    /// A node that was reset and halts before it has started has no number yet: the halt comes after its last event.
+    fn place_halt(&mut self, node: usize, record: &mut Record) {
+        let state = &mut self.nodes[node];
+        if let Some(last) = state.last.filter(|last| !counts(record.event.kind) && newer(*last, record.number.0)) {
+            record.number = EventNumber(last);
+            (state.sync, state.raised) = (None, 0);
+        }
     }
 
     /// Whether the log goes back with this record; then it is left out with all that follow.
@@ -137,14 +144,24 @@ impl CausalOrder {
         let Some(sync) = self.nodes[node].sync.take() else { return };
         for (port, message) in self.recount(node, &sync, record) {
             // All that the node took without a record came before the last of it, for a channel keeps the order.
-            if let Learned::NotYet { from, .. } = self.learn(node, port, message, record.number.0)
+            if let Learned::NotYet { from, .. } = self.learn(node, port, message, exact)
                 && !exact
             {
-                let why = Why::NotRecorded(from);
-                self.nodes[node].add_taint(Taint::new(self.width, from, None, why));
+                // With the event after the last that the node knew, all that led there is known.
+                let told = self.nodes[node].told.get(usize::from(from)).map(|told| told.wrapping_add(1));
+                self.nodes[node].add_taint(Taint::new(self.width, from, told, Why::NotRecorded(from)));
             }
         }
         self.nodes[node].sync = Some(sync);
+    }
+
+    /// A session's first message says in which life the sender is.
+    fn know_sender(&mut self, node: usize, port: usize, message: u32, exact: bool) {
+        let state = &mut self.nodes[node];
+        if message == 1 || state.ports[port].knows.is_none() {
+            let knows = if exact || state.sync.is_some() { state.known_of(port, message) } else { None };
+            state.ports[port].knows = knows;
+        }
     }
 
     /// What a receive taught, as far as it goes. Says which event sent the message.
@@ -155,7 +172,7 @@ impl CausalOrder {
         number: u32,
         learned: Learned,
         exact: bool,
-        forced: bool,
+        forced: Option<Why>,
     ) -> Option<EventId> {
         let event = EventId { node: node as u8, number };
         let peer = self.nodes[node].ports[port].peer.unwrap_or(node as u8);
@@ -164,8 +181,9 @@ impl CausalOrder {
             // The taint is there already where it is a hole.
             Learned::Nothing(why @ (Why::Missing(_) | Why::Damage(_))) => (why, None),
             Learned::Nothing(_) => return None,
-            Learned::NotYet { from, .. } if forced => (Why::Silent(from), None),
-            Learned::NotYet { from, .. } => (Why::After(from), None),
+            Learned::NotYet { from, .. } if forced.is_some() => (forced.unwrap_or(Why::Silent(from)), None),
+            Learned::NotYet { from, .. } if self.lives[usize::from(from)].is_empty() => (Why::After(from), None),
+            Learned::NotYet { from, .. } => (Why::WhichLife(from), None),
             Learned::Twice => {
                 let why = "it takes a message that was taken before".to_owned();
                 self.notes.push(Note::Impossible { event, why });

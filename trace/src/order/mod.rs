@@ -16,7 +16,7 @@ mod taint;
 #[cfg(test)]
 mod tests;
 
-use crate::{Event, EventId, Header, Item, Note};
+use crate::{Event, EventId, Header, Item, Note, Why};
 use channel::{Channel, Session};
 use clock::{Rows, newer};
 use node::{Node, Queued, Wait};
@@ -115,7 +115,8 @@ impl CausalOrder {
         state.seen = true;
         state.queue.push_back(Queued { wall, item });
         if state.queue.len() == 1 {
-            self.run(1 << node | self.awoken(node), each);
+            let ready = 1 << node | self.awoken(node);
+            self.run(ready, each);
         }
     }
 
@@ -123,7 +124,8 @@ impl CausalOrder {
     pub fn end(&mut self, node: u8, each: Out<'_>) {
         if let Some(state) = self.nodes.get_mut(usize::from(node)) {
             state.ended = true;
-            self.run(1 << node | self.waiters[usize::from(node)], each);
+            let ready = 1 << node | self.awoken(node);
+            self.run(ready, each);
         }
     }
 
@@ -137,15 +139,15 @@ impl CausalOrder {
         }
     }
 
-    /// Nothing more comes at all. Events that wait for each other are reported, and go on without.
+    /// Nothing more comes at all.
     pub fn finish(&mut self, each: Out<'_>) {
         for node in &mut self.nodes {
-            node.ended = true;
+            (node.ended, node.wait) = (true, None);
         }
+        self.waiters.fill(0);
         self.run(u32::MAX, each);
+        // Whoever is left waits for what will not come.
         while let Some(node) = self.oldest() {
-            let events = self.cycle(node);
-            self.notes.push(Note::Cycle { events });
             self.force(node, each);
         }
         for (node, state) in self.nodes.iter().enumerate() {
@@ -197,9 +199,11 @@ impl CausalOrder {
                 None => break,
                 Some(Queued { item: Item::Record(record), wall }) => {
                     let (record, wall) = (*record, *wall);
-                    if let Err(wait) = self.deliver(node, record, wall, false, each) {
+                    let forced = self.nodes[node].forced.take();
+                    if let Err(wait) = self.deliver(node, record, wall, forced, each) {
                         self.nodes[node].wait = Some(wait);
                         self.waiters[usize::from(wait.node())] |= 1 << node;
+                        awoken |= self.break_cycle(node);
                         break;
                     }
                     self.nodes[node].queue.pop_front();
@@ -218,8 +222,8 @@ impl CausalOrder {
         awoken
     }
 
-    /// Those waiting for a node who may have what they wait for.
-    fn awoken(&self, node: u8) -> u32 {
+    /// Those waiting for a node who may have what they wait for. They wait no longer.
+    fn awoken(&mut self, node: u8) -> u32 {
         let mut waiters = self.waiters[usize::from(node)];
         let mut awoken = 0;
         while waiters != 0 {
@@ -229,8 +233,12 @@ impl CausalOrder {
                 Some(Wait::Event { node, number }) => self.has_passed(usize::from(node), number),
                 Some(Wait::Message { .. }) | None => true,
             };
-            awoken |= u32::from(goes_on) << waiter;
+            if goes_on {
+                self.nodes[waiter].wait = None;
+                awoken |= 1 << waiter;
+            }
         }
+        self.waiters[usize::from(node)] &= !awoken;
         awoken
     }
 
@@ -248,49 +256,76 @@ impl CausalOrder {
 
     /// Delivers the next record of a node although it should wait.
     fn force(&mut self, node: usize, each: Out<'_>) {
-        if let Some(wait) = self.nodes[node].wait.take() {
+        let wait = self.nodes[node].wait.take();
+        if let Some(wait) = wait {
             self.waiters[usize::from(wait.node())] &= !(1 << node);
         }
         let Some(queued) = self.nodes[node].queue.pop_front() else { return };
         match queued.item {
             // Forced, it waits for nothing.
-            Item::Record(record) => drop(self.deliver(node, record, queued.wall, true, each)),
+            Item::Record(record) => {
+                let silent = wait.map_or(node as u8, Wait::node);
+                let _waits_not = self.deliver(node, record, queued.wall, Some(Why::Silent(silent)), each);
+            }
             item => self.take(node, item),
         }
-        self.run(1 << node | self.waiters[node], each);
+        let ready = 1 << node | self.awoken(node as u8);
+        self.run(ready, each);
     }
 
-    /// Events that wait for each other, beginning with the next of `node`.
-    fn cycle(&self, node: usize) -> Vec<EventId> {
+    /// Lets one of several nodes that wait for each other go on, if there are such: they would wait for ever. Says which.
+    ///
+    /// A receive may wait for a send that was not recorded; if none does, the logs contradict each other.
+    fn break_cycle(&mut self, node: usize) -> u32 {
         let (mut at, mut path) = (node, Vec::new());
-        while !path.contains(&at) {
+        loop {
             path.push(at);
-            match self.nodes[at].wait {
-                Some(wait) => at = usize::from(wait.node()),
-                None => break,
+            let Some(wait) = self.nodes[at].wait else { return 0 };
+            at = usize::from(wait.node());
+            if at == node {
+                break;
+            }
+            if path.contains(&at) {
+                return 0;
             }
         }
-        let from = path.iter().position(|node| *node == at).unwrap_or(0);
-        let next = |node: usize| match self.nodes[node].queue.front()?.item {
-            Item::Record(Record { number, .. }) => Some(EventId { node: node as u8, number: number.0 }),
-            _ => None,
+        let lacks = |waiter: &&usize| match self.nodes[**waiter].wait {
+            Some(Wait::Message { node, .. }) => self.nodes[usize::from(node)].may_lack_sends(),
+            _ => false,
         };
-        path[from..].iter().filter_map(|node| next(*node)).collect()
+        let (chosen, why): (usize, fn(u8) -> Why) = match path.iter().find(lacks) {
+            Some(chosen) => (*chosen, Why::NotRecorded),
+            None => {
+                let next = |node: &usize| match self.nodes[*node].queue.front()?.item {
+                    Item::Record(Record { number, .. }) => Some(EventId { node: *node as u8, number: number.0 }),
+                    _ => None,
+                };
+                self.notes.push(Note::Cycle { events: path.iter().filter_map(next).collect() });
+                (node, Why::Damage)
+            }
+        };
+        let on = self.nodes[chosen].wait.map_or(chosen as u8, Wait::node);
+        self.nodes[chosen].forced = Some(why(on));
+        1 << chosen
     }
 
     /// A node begins a life: its channels count from the beginning.
     fn begin_life(&mut self, node: usize, number: u32) {
         let state = &mut self.nodes[node];
-        if state.last.is_some() {
+        // What was in doubt is over: a node that starts anew knows nothing.
+        state.taint = None;
+        // A halt before the first event has the number 0.
+        if state.last.is_some_and(|last| last != 0) {
             state.ordinal += 1;
             self.lives[node].push((number, state.clock.clone()));
             self.notes.push(Note::Reset { node: node as u8, number });
         }
-        state.life = number;
         for port in &mut state.ports {
-            (port.count, port.named, port.heard) = (0, None, None);
+            (port.count, port.knows) = (0, None);
             if let Some(channel) = port.channel.filter(|_| port.out) {
-                let session = Session::new(number, state.ordinal, number);
+                let mut session = Session::new(number, state.ordinal);
+                // Both ends were there when the recording began.
+                session.receiver = (state.ordinal == 0).then_some(0);
                 self.channels[channel].sessions.push_back(session);
             }
         }

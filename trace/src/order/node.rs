@@ -1,10 +1,14 @@
 //! What is known of one node while its log is read.
+use super::channel::Known;
 use super::clock::newer;
 use super::taint::Taint;
-use crate::{Item, Sync};
+use crate::{Item, Sync, Why};
 use std::collections::VecDeque;
 use stillpoint_core::MAX_PORTS;
 use stillpoint_core::log::Record;
+
+/// The highest mode in which not every event is recorded.
+pub(super) const RESTRICTED: u8 = 1;
 
 /// Something of a log that waits for its turn, and when the recorder read it.
 #[derive(Clone, Debug)]
@@ -40,10 +44,8 @@ pub(super) struct Port {
     pub out: bool,
     /// Messages sent or received in the present session.
     pub count: u32,
-    /// What the peer said of itself in the present session.
-    pub named: Option<u32>,
-    /// What the peer said of itself just now; which session that opens is known with the next item.
-    pub heard: Option<u32>,
+    /// What the node knew of its peer with a message of the present session.
+    pub knows: Option<Known>,
 }
 
 /// A node, read so far.
@@ -74,12 +76,13 @@ pub(super) struct Node {
     pub mode: Option<u8>,
     /// Records are missing between the last event and the next.
     pub gap: bool,
+    /// The record at the front does not wait, for this reason.
+    pub forced: Option<Why>,
     /// The counts are set for the record at the front of the queue.
     pub prepared: bool,
     /// The last event; none before the first.
     pub last: Option<u32>,
-    /// The first event of the present life, and which life that is.
-    pub life: u32,
+    /// Which life it is in.
     pub ordinal: u32,
     pub ports: [Port; MAX_PORTS],
     pub wait: Option<Wait>,
@@ -103,9 +106,9 @@ impl Node {
             carries_causes: false,
             mode: None,
             gap: true,
+            forced: None,
             prepared: false,
             last: None,
-            life: 0,
             ordinal: 0,
             ports: [Port::default(); MAX_PORTS],
             wait: None,
@@ -124,6 +127,22 @@ impl Node {
             (Some(next), Some(last)) if newer(last, next) => Some(last),
             (next, last) => next.or(last),
         }
+    }
+
+    /// What it knows of the peer behind a port, together with a message.
+    pub fn known_of(&self, port: usize, message: u32) -> Option<Known> {
+        let number = *self.told.get(usize::from(self.ports.get(port)?.peer?))?;
+        (number != 0 && message != 0).then_some(Known { message, number, exactly: !self.vector })
+    }
+
+    /// Whether messages may have been sent, up to what is in the queue, that the log does not show.
+    pub fn may_lack_sends(&self) -> bool {
+        let unseen = |queued: &Queued| match &queued.item {
+            Item::Gap(_) | Item::Restart | Item::Broken(_) | Item::Causes { .. } => true,
+            Item::Sync(sync) => sync.mode <= RESTRICTED,
+            Item::Record(_) | Item::Unplaced(_) => false,
+        };
+        self.gap || self.mode.is_some_and(|mode| mode <= RESTRICTED) || self.queue.iter().any(unseen)
     }
 
     /// All of its log was delivered.

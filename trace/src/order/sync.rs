@@ -1,14 +1,12 @@
 //! Items of a log that are no events: where a node stands, what it learned, what is missing.
-use super::channel::{Answer, Asks, Session};
+use super::channel::{Answer, Asks, Known, Session};
 use super::clock::newer;
+use super::node::RESTRICTED;
 use super::taint::Taint;
 use super::{CausalOrder, clock};
 use crate::{Item, Note, Sync, Why};
 use stillpoint_core::log::Record;
 use stillpoint_core::{EventKind, MAX_PORTS};
-
-/// A restricted recording always says what changed.
-const RESTRICTED: u8 = 1;
 
 impl CausalOrder {
     /// Takes what stands between two records.
@@ -23,16 +21,13 @@ impl CausalOrder {
                     state.told[place] = state.told[place].wrapping_add(difference);
                     state.raised |= 1 << place;
                 }
-                state.carries_causes |= changed != 0;
             }
             Item::Sync(sync) => {
                 state.raised = 0;
                 for (told, known) in state.told.iter_mut().zip(&sync.clock) {
                     *told = *known;
                 }
-                if state.mode != Some(sync.mode) || state.gap {
-                    state.carries_causes = sync.mode == RESTRICTED;
-                }
+                state.carries_causes = sync.with_causes;
                 state.mode = Some(sync.mode);
                 state.sync = Some(Box::new(sync));
             }
@@ -55,28 +50,33 @@ impl CausalOrder {
     /// Sets the counts of a node's ports to what a sync record says of the record that follows it. Says which messages
     /// were taken without a record: port and number.
     pub(super) fn recount(&mut self, node: usize, sync: &Sync, record: &Record) -> Vec<(usize, u32)> {
-        let state = &mut self.nodes[node];
-        let (number, first) = (record.number.0, state.last.is_none());
+        let (number, first) = (record.number.0, self.nodes[node].last.is_none());
         let mut taken = Vec::new();
         for (place, count) in sync.counts.iter().enumerate().take(MAX_PORTS) {
-            let port = &mut state.ports[place];
-            let this = matches!(record.event.kind, EventKind::Send | EventKind::Receive)
-                && usize::from(record.event.arg) == place;
+            let state = &mut self.nodes[node];
+            let is_message = matches!(record.event.kind, EventKind::Send | EventKind::Receive);
+            let this = is_message && usize::from(record.event.arg) == place;
+            let knows = state.known_of(place, *count);
             let count = count.wrapping_sub(u32::from(this));
+            // The first event that may be of this count.
+            let opened = state.last.map_or(number, |last| last.wrapping_add(1));
+            let port = &mut state.ports[place];
             let anew = newer(port.count, count);
             if let Some(channel) = port.channel.filter(|_| port.out).map(|at| &mut self.channels[at]) {
                 if anew {
-                    channel.sessions.push_back(Session::new(state.life, state.ordinal, number));
+                    channel.sessions.push_back(Session::new(opened, state.ordinal));
                 }
                 if let Some(session) = channel.current() {
-                    session.peer = port.heard.or(session.peer);
                     session.skip_to(count, number, first);
+                    if (state.gap || sync.mode <= RESTRICTED) && !first {
+                        session.seam = Some(number);
+                    }
                 }
             }
-            if anew {
-                port.named = None;
+            // In a gap the count may have begun anew and come as far as it was.
+            if anew || state.gap || port.knows.is_none() || this && count == 0 {
+                port.knows = knows;
             }
-            port.named = port.heard.take().or(port.named);
             if !port.out && newer(count, if anew { 0 } else { port.count }) {
                 taken.push((place, count));
             }
@@ -85,19 +85,8 @@ impl CausalOrder {
         taken
     }
 
-    /// Puts what peers said of themselves into the sessions that go on.
-    pub(super) fn name_sessions(&mut self, node: usize) {
-        for port in &mut self.nodes[node].ports {
-            let Some(heard) = port.heard.take() else { continue };
-            port.named = Some(heard);
-            if let Some(session) = port.channel.filter(|_| port.out).and_then(|at| self.channels[at].current()) {
-                session.peer = Some(heard);
-            }
-        }
-    }
-
     /// Learns what led to a message that a node took on a port.
-    pub(super) fn learn(&mut self, node: usize, port: usize, message: u32, number: u32) -> Learned {
+    pub(super) fn learn(&mut self, node: usize, port: usize, message: u32, exact: bool) -> Learned {
         let end = &self.nodes[node].ports[port];
         let Some(at) = end.channel else {
             return Learned::Nothing(end.peer.map_or(Why::Damage(node as u8), Why::Missing));
@@ -106,11 +95,14 @@ impl CausalOrder {
         let sender = self.nodes.get(usize::from(from)).and_then(|sender| sender.last);
         let state = &mut self.nodes[node];
         let end = &state.ports[port];
-        let asks = Asks { life: state.life, ordinal: state.ordinal, number, peer: end.named };
-        let (channel, rows) = (&mut self.channels[at], &mut self.rows);
-        if let (Some(sender), Some(session)) = (sender, channel.current()) {
-            session.latest = sender;
+        let beyond = |known: Known| sender.is_none_or(|sender| newer(known.number, sender));
+        let caught_up = end.knows.is_some_and(|known| !beyond(known));
+        if !exact && end.knows.is_some() && !caught_up {
+            // In between the sender's count may have begun anew.
+            return Learned::NotYet { from, channel: at };
         }
+        let asks = Asks { ordinal: state.ordinal, knows: end.knows, caught_up };
+        let (channel, rows) = (&mut self.channels[at], &mut self.rows);
         match channel.ask(&asks, message, |dropped| rows.drop(dropped.row)) {
             Answer::Sent(sent) => {
                 clock::merge(&mut state.clock, rows.get(sent.row));
@@ -122,7 +114,7 @@ impl CausalOrder {
             }
             Answer::Hole { until, before_recording } => {
                 let why = if before_recording { Why::Before(from) } else { Why::NotRecorded(from) };
-                state.add_taint(Taint::new(self.width, from, Some(until), why));
+                state.add_taint(Taint::new(self.width, from, until, why));
                 Learned::Nothing(why)
             }
             Answer::NotYet => Learned::NotYet { from, channel: at },

@@ -51,16 +51,18 @@ fn a_receive_whose_send_is_not_in_the_trace_has_an_unknown_past() {
 #[test]
 fn two_receives_that_wait_for_each_other_are_log_damage_and_do_not_hang() {
     let mut sketch = Sketch::new(&["a", "b"]);
+    sketch.local(0, 1);
+    sketch.local(1, 1);
     let (a, b) = (sketch.receive(1, 0), sketch.receive(0, 1));
     sketch.send(0, 1);
     sketch.send(1, 0);
     let history = sketch.history();
-    assert_eq!(history.events.len(), 4);
+    assert_eq!(history.events.len(), 6);
     let Some(Note::Cycle { events }) = history.notes().first() else { panic!("{:?}", history.notes()) };
-    assert_eq!(events, &[a, b]);
-    assert!(!history.events[0].past.is_known());
+    assert_eq!(events, &[b, a]);
+    assert!(!history.events[2].past.is_known());
     let said = history.notes()[0].say(&history.header);
-    assert!(said.contains("a#1, b#1"), "{said}");
+    assert!(said.contains("b#2, a#2"), "{said}");
 }
 
 #[test]

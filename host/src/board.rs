@@ -1,4 +1,5 @@
 //! One debug probe's worth of nodes.
+use crate::dump::Saved;
 use crate::ring::RawRing;
 use crate::{Firmware, Memory, MemoryError, Node, Session};
 use std::time::{Duration, Instant};
@@ -66,6 +67,7 @@ pub struct Board {
 enum Reach {
     Session(Box<Session>),
     Memory(Box<dyn Memory>),
+    Saved(Box<Saved>),
 }
 
 impl Reach {
@@ -73,6 +75,7 @@ impl Reach {
         match self {
             Self::Session(session) => session.as_mut(),
             Self::Memory(memory) => memory.as_mut(),
+            Self::Saved(saved) => &mut saved.memory,
         }
     }
 }
@@ -96,6 +99,12 @@ impl Board {
     pub fn open(session: Session, firmware: Firmware, limit: Duration) -> Result<Self, BoardError> {
         let cores = session.cores();
         Self::find(Reach::Session(Box::new(session)), firmware, cores, limit)
+    }
+
+    /// A board out of a dump.
+    pub(crate) fn saved(saved: Saved, firmware: Firmware) -> Result<Self, BoardError> {
+        let cores = saved.stopped.len();
+        Self::find(Reach::Saved(Box::new(saved)), firmware, cores, Duration::ZERO)
     }
 
     fn find(mut reach: Reach, firmware: Firmware, cores: usize, limit: Duration) -> Result<Self, BoardError> {
@@ -157,7 +166,16 @@ impl Board {
     pub fn session(&mut self) -> Option<&mut Session> {
         match &mut self.reach {
             Reach::Session(session) => Some(session.as_mut()),
-            Reach::Memory(_) => None,
+            Reach::Memory(_) | Reach::Saved(_) => None,
+        }
+    }
+
+    /// What was saved of it, if it is out of a dump: such a board can be looked at and not be asked.
+    #[must_use]
+    pub fn dumped(&self) -> Option<&Saved> {
+        match &self.reach {
+            Reach::Saved(saved) => Some(saved),
+            Reach::Session(_) | Reach::Memory(_) => None,
         }
     }
 
@@ -182,7 +200,7 @@ impl Board {
     pub fn leave_halted(self) -> Result<(), crate::SessionError> {
         match self.reach {
             Reach::Session(session) => session.leave_halted(),
-            Reach::Memory(_) => Ok(()),
+            Reach::Memory(_) | Reach::Saved(_) => Ok(()),
         }
     }
 

@@ -107,28 +107,37 @@ impl System {
     /// Looks at a halted system. Boards stay as they are; while all nodes are parked their cores are stopped by the probe
     /// for the moment that the look takes, and wait on as before.
     pub fn cut_report(&mut self) -> Result<CutReport, SystemError> {
+        self.at_rest(|system, cut| system.describe(cut, false))
+    }
+
+    /// Looks at a system once nothing moves in it any more. Nodes that are not all parked are looked at as they are.
+    pub(crate) fn at_rest<R>(
+        &mut self,
+        mut look: impl FnMut(&mut Self, &Cut) -> Result<R, SystemError>,
+    ) -> Result<R, SystemError> {
         let until = Instant::now() + QUIET_LIMIT;
         loop {
             let last = Instant::now() > until;
             let cut = self.read_cut()?;
             if !cut.nodes.iter().all(Node::is_parked) {
-                return self.describe(&cut);
+                return look(self, &cut);
             }
             // Frames may still move: then one end's ledger is older than what the other end heard of it.
             let look = |system: &mut Self| {
                 let cut = system.read_cut()?;
-                if last || is_quiet(&cut) { system.describe(&cut).map(Some) } else { Ok(None) }
+                if last || is_quiet(&cut) { look(system, &cut).map(Some) } else { Ok(None) }
             };
             if (last || is_quiet(&cut))
-                && let Some(report) = self.while_frozen(look)?
+                && let Some(found) = self.while_frozen(look)?
             {
-                return Ok(report);
+                return Ok(found);
             }
             std::thread::yield_now();
         }
     }
 
-    fn describe(&mut self, cut: &Cut) -> Result<CutReport, SystemError> {
+    /// What there is to say of a cut. `standing` says that every core stands still, parked or not.
+    pub(crate) fn describe(&mut self, cut: &Cut, standing: bool) -> Result<CutReport, SystemError> {
         let names = Names::of(self, &cut.nodes);
         let mut debug = Debug::default();
         let (mut channels, mut lost) = (Vec::new(), Vec::new());
@@ -139,11 +148,11 @@ impl System {
             }
         }
         let checks = checks::all(cut, &channels, lost, &names);
-        let all_parked = cut.nodes.iter().all(Node::is_parked);
+        let standing = standing || cut.nodes.iter().all(Node::is_parked);
         let addresses = self.addresses();
         let mut nodes = Vec::new();
         for (at, node) in addresses.iter().zip(&cut.nodes) {
-            nodes.push(self.node_moment(*at, node, &names, all_parked, &mut debug));
+            nodes.push(self.node_moment(*at, node, &names, standing, &mut debug));
         }
         let pairs: Vec<_> = addresses.into_iter().zip(&cut.nodes).collect();
         let hz: Vec<_> = self.boards().iter().map(|board| board.firmware().counter_hz).collect();
@@ -157,12 +166,12 @@ impl System {
         at: NodeAddress,
         node: &Node,
         names: &Names,
-        all_parked: bool,
+        standing: bool,
         debug: &mut Debug,
     ) -> NodeMoment {
         let number = EventNumber(node.clock.get(usize::from(node.id.0)).copied().unwrap_or(0));
         let board = &mut self.boards()[at.board];
-        let backtrace = if all_parked {
+        let backtrace = if standing || board.dumped().is_some() {
             let path = board.firmware().path.clone();
             let unwinder = debug.unwinders.entry(path.clone());
             let unwinder = unwinder.or_insert_with(|| Unwinder::read(&path).map_err(|error| error.to_string()));

@@ -129,6 +129,12 @@ impl Firmware {
     }
 }
 
+/// What tells one build of a firmware from another: CRC-64/XZ of its ELF file, in hexadecimal.
+pub(crate) fn identity(elf: &[u8]) -> String {
+    const CRC: crc::Crc<u64, crc::Table<16>> = crc::Crc::<u64, crc::Table<16>>::new(&crc::CRC_64_XZ);
+    format!("{:016x}", CRC.checksum(elf))
+}
+
 /// A word of the image.
 fn read_word(file: &object::File<'_>, address: u64) -> Option<u32> {
     let word = file.sections().find_map(|section| section.data_range(address, 4).ok().flatten())?;

@@ -62,6 +62,11 @@ impl Image {
         compare(&self.pieces, memory)
     }
 
+    /// What is loaded from an address on, as far as it goes.
+    pub(crate) fn bytes_at(&self, address: u32) -> Option<&[u8]> {
+        self.pieces.iter().find_map(|piece| piece.bytes.get(address.checked_sub(piece.address)? as usize..))
+    }
+
     /// How many bytes it has.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -16,6 +16,7 @@ mod cut;
 mod cut_report;
 mod delayed;
 pub mod doctor;
+pub mod dump;
 pub mod dwarf;
 pub mod emulated;
 mod fault;

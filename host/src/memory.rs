@@ -12,6 +12,24 @@ pub enum MemoryError {
         /// Why.
         source: probe_rs::Error,
     },
+    /// The dump does not have it.
+    #[error("{address:#010x} is not in the dump: only memory that the firmware writes is saved")]
+    NotSaved {
+        /// Where.
+        address: u32,
+    },
+    /// The dump had it.
+    #[error("{address:#010x} is missing: the dump is damaged where it was")]
+    Damaged {
+        /// Where.
+        address: u32,
+    },
+    /// What was saved is not changed.
+    #[error("{address:#010x} cannot be written: this is a dump, not a board")]
+    IsADump {
+        /// Where.
+        address: u32,
+    },
 }
 
 /// Words of a board's memory, while it runs or is stopped.

@@ -45,6 +45,9 @@ pub enum SessionError {
     /// The firmware could not be written.
     #[error("cannot write the firmware: {0}")]
     Flash(String),
+    /// It was not opened through a probe.
+    #[error("its registers cannot be read: the board is not behind a probe")]
+    NoRegisters,
     /// Its registers can be read only while it is halted.
     #[error("the core runs; its registers can be read only while it is halted")]
     Running,
@@ -96,6 +99,14 @@ impl Session {
     #[must_use]
     pub fn cores(&self) -> usize {
         self.memory.0.list_cores().len()
+    }
+
+    /// The RAM of the chip.
+    #[must_use]
+    pub fn ram(&self) -> Vec<std::ops::Range<u64>> {
+        let regions = self.memory.0.target().memory_map.iter();
+        let ram = regions.filter_map(|region| region.as_ram_region()).filter(|ram| !ram.is_alias);
+        ram.map(|ram| ram.range.clone()).collect()
     }
 
     /// The session of probe-rs.

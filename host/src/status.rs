@@ -87,16 +87,24 @@ impl System {
                 Err(error) => {
                     let state = if error.is_stopped() { NodeState::Stopped } else { NodeState::Missing };
                     let why = Some(error.cause.to_string());
-                    let of_board = crate::open::names_of_missing(config).into_iter().map(|name| NodeStatus {
-                        name,
-                        board: config.name.clone(),
-                        state,
-                        halt: None,
-                        why: why.clone(),
-                    });
-                    nodes.extend(of_board);
+                    let names = crate::open::names_of_missing(config);
+                    nodes.extend(names.into_iter().map(|name| of_lost(name, &config.name, state, why.clone())));
                 }
             }
+        }
+        nodes
+    }
+
+    /// How every node stands, of boards that are attached or out of a dump already.
+    pub fn stands(&mut self) -> Vec<NodeStatus> {
+        let mut nodes = Vec::new();
+        for board in self.boards() {
+            nodes.extend((0..board.cores()).map(|core| of_node(board, core)));
+        }
+        for lost in self.missing() {
+            let of_node =
+                |name: &String| of_lost(name.clone(), &lost.board, NodeState::Missing, Some(lost.why.clone()));
+            nodes.extend(lost.nodes.iter().map(of_node));
         }
         nodes
     }
@@ -105,13 +113,17 @@ impl System {
     pub fn fresh(&mut self, at: NodeAddress) -> Result<Node, crate::SystemError> {
         self.on(at.board, |board| {
             let node = board.node(at.core)?;
-            if node.state != Some(StateCode::Running) {
+            if node.state != Some(StateCode::Running) || board.dumped().is_some() {
                 return Ok(node);
             }
             board.command_within(at.core, &Command::Report, ANSWER_LIMIT)?;
             board.node(at.core)
         })
     }
+}
+
+fn of_lost(name: String, board: &str, state: NodeState, why: Option<String>) -> NodeStatus {
+    NodeStatus { name, board: board.to_owned(), state, halt: None, why }
 }
 
 fn of_node(board: &mut Board, core: usize) -> NodeStatus {
@@ -132,7 +144,10 @@ fn stand(board: &mut Board, core: usize) -> (NodeState, Option<HaltId>, Option<S
         let what = fault.describe(board.memory()).unwrap_or_else(|error| error.to_string());
         return (NodeState::Faulted, halt, Some(what));
     }
-    let stopped = board.session().and_then(|session| session.halted().ok());
+    let stopped = match board.dumped() {
+        Some(saved) => Some(saved.stopped.clone()),
+        None => board.session().and_then(|session| session.halted().ok()),
+    };
     if stopped.is_some_and(|cores| cores.get(core) == Some(&true)) {
         return (NodeState::Stopped, halt, None);
     }
@@ -142,6 +157,7 @@ fn stand(board: &mut Board, core: usize) -> (NodeState, Option<HaltId>, Option<S
         Some(StateCode::Draining) => NodeState::Draining,
         Some(StateCode::Parked) => NodeState::Parked,
         Some(StateCode::Faulted) => NodeState::Faulted,
+        Some(StateCode::Running) if board.dumped().is_some() => NodeState::Running,
         // The block says how it stood when it last wrote; that it runs is shown by its answer.
         Some(StateCode::Running) => match board.command_within(core, &Command::Report, ANSWER_LIMIT) {
             Ok(()) => NodeState::Running,

@@ -14,7 +14,9 @@ pub use places::Unwinders;
 pub use unwind::{Unwinder, UnwinderError};
 
 use crate::{Board, SessionError};
+use probe_rs::MemoryInterface as _;
 use serde::Serialize;
+use stack::{Stack, StackMemory};
 
 /// Why there is no backtrace of a core.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +27,9 @@ pub enum BacktraceError {
     /// The probe could not.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The dump has lost them.
+    #[error("its registers are missing: the dump is damaged where they were")]
+    Lost,
     /// The debug information is missing or damaged.
     #[error(transparent)]
     Unwinder(#[from] UnwinderError),
@@ -61,9 +66,26 @@ impl Backtrace {
 impl Board {
     /// The backtrace of a core that the probe has halted.
     pub fn backtrace(&mut self, core: usize, unwinder: &Unwinder) -> Result<Backtrace, BacktraceError> {
+        if let Some(saved) = self.dumped() {
+            let registers = saved.registers.get(core).and_then(Option::as_ref).ok_or(BacktraceError::Lost)?;
+            let mut read = |address: u64, into: &mut [u8]| {
+                if let (Some(word), Ok(into)) = (registers.control(address), <&mut [u8; 4]>::try_from(&mut *into)) {
+                    *into = word.to_le_bytes();
+                    return Ok(());
+                }
+                let address = u32::try_from(address).unwrap_or(u32::MAX);
+                saved.memory.read_bytes(address, into).map_err(|error| probe_rs::Error::Other(error.to_string()))
+            };
+            let mut memory = StackMemory { stack: Stack::default(), deep: &mut read };
+            let (core_type, set) = (registers.core_type(), Some(registers.instruction_set()));
+            return Ok(Backtrace { frames: unwinder.unwind(&mut memory, core_type, set, registers.for_debug())? });
+        }
         let session = self.session().ok_or(BacktraceError::NoProbe)?;
         let (registers, stack) = stack::capture(session, core)?;
-        let frames = unwinder.unwind(session, core, registers, stack)?;
-        Ok(Backtrace { frames })
+        let fail = |source| SessionError::Probe { what: "reach a core", source };
+        let mut live = session.probe().core(core).map_err(fail)?;
+        let (core_type, set) = (live.core_type(), live.instruction_set().ok());
+        let mut memory = StackMemory { stack, deep: &mut |address, into| live.read(address, into) };
+        Ok(Backtrace { frames: unwinder.unwind(&mut memory, core_type, set, registers)? })
     }
 }

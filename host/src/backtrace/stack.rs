@@ -7,6 +7,7 @@ use probe_rs_debug::DebugRegisters;
 const PIECE: usize = 4096;
 
 /// A piece of the stack.
+#[derive(Default)]
 pub(super) struct Stack {
     base: u64,
     bytes: Vec<u8>,
@@ -32,7 +33,7 @@ pub(super) fn capture(session: &mut Session, core: usize) -> Result<(DebugRegist
 /// The piece of the stack that was read, and memory itself everywhere else.
 pub(super) struct StackMemory<'p> {
     pub stack: Stack,
-    pub live: probe_rs::Core<'p>,
+    pub deep: &'p mut dyn FnMut(u64, &mut [u8]) -> Result<(), probe_rs::Error>,
 }
 
 impl StackMemory<'_> {
@@ -44,7 +45,7 @@ impl StackMemory<'_> {
                 into.copy_from_slice(held);
                 Ok(())
             }
-            None => self.live.read(address, into),
+            None => (self.deep)(address, into),
         }
     }
 

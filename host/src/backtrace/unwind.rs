@@ -1,8 +1,8 @@
 //! From registers and a stack to frames with names.
 use super::frame::{Frame, FrameKind, kind_of, tidy};
-use super::stack::{Stack, StackMemory};
-use crate::{Session, SessionError};
-use probe_rs::RegisterValue;
+use super::stack::StackMemory;
+use crate::SessionError;
+use probe_rs::{CoreType, InstructionSet, RegisterValue};
 use probe_rs_debug::{DebugInfo, DebugRegisters, StackFrame, exception_handler_for_core};
 use std::path::{Path, PathBuf};
 
@@ -42,18 +42,15 @@ impl Unwinder {
 
     pub(super) fn unwind(
         &self,
-        session: &mut Session,
-        core: usize,
+        memory: &mut StackMemory<'_>,
+        core_type: CoreType,
+        set: Option<InstructionSet>,
         registers: DebugRegisters,
-        stack: Stack,
     ) -> Result<Vec<Frame>, SessionError> {
-        let fail = |what| move |source| SessionError::Probe { what, source };
-        let mut live = session.probe().core(core).map_err(fail("reach a core"))?;
-        let handler = exception_handler_for_core(live.core_type());
-        let set = live.instruction_set().ok();
-        let mut memory = StackMemory { stack, live };
-        let raw = self.info.unwind(&mut memory, registers, &*handler, set, MOST_FRAMES);
-        Ok(self.name(&raw.map_err(fail("unwind the stack of a core"))?))
+        let handler = exception_handler_for_core(core_type);
+        let raw = self.info.unwind(memory, registers, &*handler, set, MOST_FRAMES);
+        let fail = |source| SessionError::Probe { what: "unwind the stack of a core", source };
+        Ok(self.name(&raw.map_err(fail)?))
     }
 
     /// Names what was unwound. The unwinder's own names have no paths, so only its registers are used.

@@ -90,8 +90,7 @@ fn list(context: &mut Context) -> Result<Exit, CliError> {
 
 /// Every breakpoint as the boards say it is, with the events that satisfied its stages so far.
 pub fn listing(context: &mut Context) -> Result<Listing, CliError> {
-    let file = context.file()?;
-    let mut store = Store::open(&file)?;
+    let mut store = Store::of(context)?;
     let system = context.system()?;
     let nodes = breakpoint::survey(system)?;
     let directory = breakpoint::directory(system)?;

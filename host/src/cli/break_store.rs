@@ -1,5 +1,5 @@
 //! What was written for each breakpoint, between one command and the next.
-use super::CliError;
+use super::{CliError, Context};
 use std::path::PathBuf;
 use stillpoint::StateDir;
 use stillpoint::breakpoint::Armed;
@@ -7,7 +7,8 @@ use stillpoint::config::SystemFile;
 
 /// The breakpoints of a system as they were armed. What the boards say of them counts; this only knows their texts.
 pub struct Store {
-    path: PathBuf,
+    /// Where it is kept; what a dump says of breakpoints is kept nowhere else.
+    path: Option<PathBuf>,
     armed: Vec<Armed>,
 }
 
@@ -25,7 +26,18 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(CliError::Usage(format!("cannot read {}: {error}", path.display()))),
         };
-        Ok(Self { path, armed })
+        Ok(Self { path: Some(path), armed })
+    }
+
+    /// Reads what is remembered of the system that is looked at: the boards', or that of a dump.
+    pub fn of(context: &mut Context) -> Result<Self, CliError> {
+        match context.dump()? {
+            None => Self::open(context.file()?.as_ref()),
+            Some(dump) => {
+                let saved = dump.breakpoints.clone().and_then(|saved| serde_json::from_value(saved).ok());
+                Ok(Self { path: None, armed: saved.unwrap_or_default() })
+            }
+        }
     }
 
     /// The breakpoints.
@@ -50,10 +62,10 @@ impl Store {
 
     /// A reader finds the old list or the new one, never half of it.
     fn write(&self) -> Result<(), CliError> {
-        let fail =
-            |error: &dyn std::fmt::Display| CliError::Usage(format!("cannot write {}: {error}", self.path.display()));
+        let Some(path) = &self.path else { return Ok(()) };
+        let fail = |error: &dyn std::fmt::Display| CliError::Usage(format!("cannot write {}: {error}", path.display()));
         let text = serde_json::to_vec_pretty(&self.armed).map_err(|error| fail(&error))?;
-        let new = self.path.with_extension("new");
-        std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &self.path)).map_err(|error| fail(&error))
+        let new = path.with_extension("new");
+        std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path)).map_err(|error| fail(&error))
     }
 }

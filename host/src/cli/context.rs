@@ -1,9 +1,10 @@
 //! What every command works with.
 use super::{CliError, Output, Source};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stillpoint::config::{BoardConfig, SystemFile, find_system_file};
+use stillpoint::dump::{Dump, DumpError};
 use stillpoint::{Board, OpenError, System, did_you_mean};
 
 /// The system file, the boards once they are attached, the way to the user, and Ctrl-C.
@@ -11,6 +12,7 @@ use stillpoint::{Board, OpenError, System, did_you_mean};
 /// A shell keeps one for all its commands, so that boards are attached to once.
 pub struct Context {
     source: Source,
+    dump: Option<Arc<Dump>>,
     out: Output,
     interrupted: Arc<AtomicBool>,
     file: Option<Arc<SystemFile>>,
@@ -30,12 +32,17 @@ impl Context {
     }
 
     fn with(source: Source, out: Output, interrupted: Arc<AtomicBool>) -> Self {
-        Self { source, out, interrupted, file: None, system: None, keeps_halted: false }
+        Self { source, dump: None, out, interrupted, file: None, system: None, keeps_halted: false }
     }
 
     /// The same for one command that works on something else.
     pub(super) fn beside(&self, source: Source, out: Output) -> Self {
         Self::with(source, out, self.interrupted.clone())
+    }
+
+    /// The same for one command that looks at a dump.
+    pub(super) fn beside_dump(&self, from: PathBuf) -> Self {
+        self.beside(Source { system: self.source.system.clone(), from: Some(from) }, self.out)
     }
 
     /// Where results go.
@@ -60,6 +67,12 @@ impl Context {
         }
         let path = match &self.source.system {
             Some(path) => path.clone(),
+            None if self.is_dump() => {
+                let saved = self.dump()?.map(|dump| dump.system_file().map_err(DumpError::SystemFile));
+                let file = Arc::new(saved.ok_or_else(|| CliError::Usage("there is no dump".into()))??);
+                self.file = Some(file.clone());
+                return Ok(file);
+            }
             None => {
                 let here = std::env::current_dir()
                     .map_err(|error| CliError::Usage(format!("cannot tell the current folder: {error}")))?;
@@ -69,6 +82,39 @@ impl Context {
         let file = Arc::new(SystemFile::read(&path)?);
         self.file = Some(file.clone());
         Ok(file)
+    }
+
+    /// Whether a dump is looked at instead of boards.
+    #[must_use]
+    pub fn is_dump(&self) -> bool {
+        self.source.from.is_some()
+    }
+
+    /// The dump that is looked at, read once. What is damaged in it is said then.
+    pub fn dump(&mut self) -> Result<Option<Arc<Dump>>, CliError> {
+        if let (None, Some(path)) = (&self.dump, &self.source.from) {
+            let dump = Dump::open(path)?;
+            for damage in &dump.damage {
+                self.out.say("damaged", format!("{}: {damage}", path.display()));
+            }
+            self.dump = Some(Arc::new(dump));
+        }
+        Ok(self.dump.clone())
+    }
+
+    /// The system in the dump, if one is looked at. What of its memory is lost is said.
+    fn saved_system(&mut self) -> Result<Option<System>, CliError> {
+        let Some(dump) = self.dump()? else { return Ok(None) };
+        // A system file that was asked for says which ELF files to read the dump with.
+        let chosen = if self.source.system.is_some() { Some(self.file()?) } else { None };
+        let mut system = dump.system(chosen.as_deref())?;
+        for board in system.boards() {
+            for (start, length) in board.dumped().map(|saved| saved.missing()).unwrap_or_default() {
+                let (name, end) = (board.name(), u64::from(start) + u64::from(length));
+                self.out.say("missing", format!("board {name}: memory from {start:#010x} to {end:#010x}"));
+            }
+        }
+        Ok(Some(system))
     }
 
     /// The boards of these names; all if there are none.
@@ -90,7 +136,13 @@ impl Context {
     pub fn system(&mut self) -> Result<&mut System, CliError> {
         let system = match self.attached() {
             Some(system) => system,
-            None => System::open(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
+            None => match self.saved_system()? {
+                Some(system) => match system.missing().first() {
+                    Some(lost) => return Err(CliError::Bad(format!("board {} is missing: {}", lost.board, lost.why))),
+                    None => system,
+                },
+                None => System::open(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
+            },
         };
         Ok(self.system.insert(system))
     }
@@ -99,7 +151,10 @@ impl Context {
     pub fn present(&mut self) -> Result<&mut System, CliError> {
         let system = match self.attached() {
             Some(system) => system,
-            None => System::open_some(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
+            None => match self.saved_system()? {
+                Some(system) => system,
+                None => System::open_some(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
+            },
         };
         Ok(self.system.insert(system))
     }

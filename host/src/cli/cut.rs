@@ -28,6 +28,8 @@ pub struct Args {
     /// Show every frame of every core, those of the kit and of libraries too.
     #[arg(long)]
     full: bool,
+    #[command(flatten)]
+    pub(super) look: super::Look,
 }
 
 #[derive(Serialize)]
@@ -60,10 +62,28 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     });
     let missing: Vec<Missing> = missing.collect();
     let cut = system.cut_report()?;
+    compare(context, &cut)?;
     let good = cut.valid && missing.is_empty();
     let breakpoints = if good { Some(super::break_::listing(context)?) } else { None };
     out.print(&Result_ { missing, cut, breakpoints, full: args.full });
     Ok(if good { Exit::Ok } else { Exit::Bad })
+}
+
+/// A dump is checked anew. If that shows another cut than the one that was saved, somebody should know.
+fn compare(context: &mut Context, cut: &CutReport) -> Result<(), CliError> {
+    let out = context.out();
+    let Some(dump) = context.dump()? else { return Ok(()) };
+    let now = serde_json::to_value(cut).unwrap_or_default();
+    match &dump.report {
+        None => out.say("missing", "the cut as it was saved; this one is made anew from what is there"),
+        Some(saved) => {
+            let tool = &dump.header.tool;
+            for line in stillpoint::dump::differences(saved, &now, 5) {
+                out.say("differs", format!("from the cut that {tool} saved: {line}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Report for Result_ {

@@ -1,6 +1,7 @@
 //! How a command ends.
 use std::process::ExitCode;
 use stillpoint::config::ConfigError;
+use stillpoint::dump::DumpError;
 use stillpoint::{OpenError, SessionError, SystemError, UnknownNode};
 
 /// How a command that did its work ends.
@@ -51,6 +52,9 @@ pub enum CliError {
     /// The boards did not do what was asked.
     #[error(transparent)]
     System(#[from] SystemError),
+    /// There is no dump, or none that can be read.
+    #[error(transparent)]
+    Dump(#[from] DumpError),
     /// No node has this name.
     #[error(transparent)]
     UnknownNode(#[from] UnknownNode),
@@ -81,9 +85,11 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Interrupted(_) => Exit::Interrupted,
-            Self::System(SystemError::Interrupted(_)) => Exit::Interrupted,
+            Self::System(SystemError::Interrupted(_)) | Self::Dump(DumpError::System(SystemError::Interrupted(_))) => {
+                Exit::Interrupted
+            }
             Self::At { exit, .. } => *exit,
-            Self::System(_) | Self::Bad(_) => Exit::Bad,
+            Self::System(_) | Self::Bad(_) | Self::Dump(DumpError::System(_)) => Exit::Bad,
             _ => Exit::Usage,
         }
     }

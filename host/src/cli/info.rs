@@ -19,7 +19,10 @@ use stillpoint_core::{Direction, NodeId, StampKind};
 #[derive(clap::Args)]
 #[command(after_help = "Exit code 1 if a board is missing.\n\n\
                         Example:\n  stillpoint info\n  stillpoint info --json | jq '.boards[].nodes[].name'")]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    pub(super) look: super::Look,
+}
 
 #[derive(Serialize)]
 struct Answer {

@@ -15,6 +15,7 @@ mod doctor;
 mod delete;
 #[cfg(feature = "qemu")]
 mod down;
+mod dump;
 mod error;
 mod flash;
 mod halt;
@@ -74,14 +75,26 @@ struct Source {
     /// The system file; without this option the nearest stillpoint.toml here or in a folder above.
     #[arg(long, global = true, value_name = "FILE")]
     system: Option<PathBuf>,
+    // Not global: `halt` has an option of this name. Commands that only look have it as a part of theirs.
+    /// Look at a system that `stillpoint dump` has saved, instead of at boards.
+    #[arg(long, value_name = "DUMP")]
+    from: Option<PathBuf>,
 }
 
 impl Source {
     /// Whether the line names something to work on. In a shell that is something else than what the shell is attached to.
     fn is_given(&self) -> bool {
-        let Self { system } = self;
-        system.is_some()
+        let Self { system, from } = self;
+        system.is_some() || from.is_some()
     }
+}
+
+/// Where a command that only looks at boards finds them; the same as `--from` before its name.
+#[derive(clap::Args)]
+pub struct Look {
+    /// Look at a system that `stillpoint dump` has saved, instead of at boards.
+    #[arg(long, value_name = "DUMP")]
+    from: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -99,6 +112,7 @@ enum Command {
     Status(status::Args),
     Halt(halt::Args),
     Cut(cut::Args),
+    Dump(dump::Args),
     Resume(resume::Args),
     Step(step::Args),
     Next(next::Args),
@@ -115,7 +129,28 @@ enum Command {
 }
 
 impl Command {
+    /// Of a command that only looks, so that a dump will do: where to look.
+    fn look(&self) -> Option<&Look> {
+        match self {
+            Self::Info(args) => Some(&args.look),
+            Self::Status(args) => Some(&args.look),
+            Self::Cut(args) => Some(&args.look),
+            _ => None,
+        }
+    }
+
     fn run(&self, context: &mut Context) -> Result<Exit, CliError> {
+        match self.look() {
+            Some(Look { from: Some(from) }) => self.run_on(&mut context.beside_dump(from.clone())),
+            None if context.is_dump() && !matches!(self, Self::Shell(_)) => Err(CliError::Usage(
+                "this needs boards, and a dump can only be looked at: with cut, status or info; leave --from out"
+                    .into(),
+            )),
+            _ => self.run_on(context),
+        }
+    }
+
+    fn run_on(&self, context: &mut Context) -> Result<Exit, CliError> {
         match self {
             Self::Init(args) => init::run(args, context),
             Self::Doctor(args) => doctor::run(args, context),
@@ -130,6 +165,7 @@ impl Command {
             Self::Status(args) => status::run(args, context),
             Self::Halt(args) => halt::run(args, context),
             Self::Cut(args) => cut::run(args, context),
+            Self::Dump(args) => dump::run(args, context),
             Self::Resume(args) => resume::run(args, context),
             Self::Step(args) => step::run(args, context),
             Self::Next(args) => next::run(args, context),

@@ -18,7 +18,10 @@ use stillpoint::{NodeState, System};
                         does not answer.\nExit code 1 if a node is faulted, silent or missing.\n\n\
                         Example:\n  stillpoint status\n  stillpoint status --json | jq '.nodes[] | select(.state != \"running\")'"
 )]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    pub(super) look: super::Look,
+}
 
 #[derive(Serialize)]
 struct Answer {
@@ -40,8 +43,11 @@ struct Node {
 }
 
 pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
-    let nodes: Vec<Node> = context
-        .on_boards(System::status_of)?
+    let found = match context.is_dump() {
+        true => context.present()?.stands(),
+        false => context.on_boards(System::status_of)?,
+    };
+    let nodes: Vec<Node> = found
         .into_iter()
         .map(|node| Node {
             name: node.name,

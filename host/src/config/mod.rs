@@ -126,6 +126,12 @@ impl SystemFile {
         check::check(path, text)
     }
 
+    /// What is written in it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The folder that paths in the file are relative to.
     #[must_use]
     pub fn folder(&self) -> &Path {

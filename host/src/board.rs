@@ -240,6 +240,19 @@ impl Board {
         }
     }
 
+    /// Whether no control block is half written: cores that were stopped may have been in the middle of it.
+    pub(crate) fn is_steady(&mut self) -> Result<bool, BoardError> {
+        for core in 0..self.cores() {
+            let mut revision = [0];
+            let (block, _) = self.layouts[core];
+            self.reach.memory().read(block + ControlLayout::REVISION as u32, &mut revision)?;
+            if revision[0] & 1 != 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Gives a node a command and waits for its answer.
     ///
     /// # Panics

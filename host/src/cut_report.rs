@@ -124,6 +124,9 @@ impl System {
             }
             // Frames may still move: then one end's ledger is older than what the other end heard of it.
             let look = |system: &mut Self| {
+                if !last && !system.is_steady()? {
+                    return Ok(None);
+                }
                 let cut = system.read_cut()?;
                 if last || is_quiet(&cut) { look(system, &cut).map(Some) } else { Ok(None) }
             };

@@ -37,6 +37,12 @@ fn thaw(session: &mut crate::Session, cores: &[usize]) -> Result<(), SessionErro
 }
 
 impl System {
+    /// Whether no core was stopped in the middle of writing its control block.
+    pub(crate) fn is_steady(&mut self) -> Result<bool, SystemError> {
+        let boards = 0..self.boards().len();
+        boards.into_iter().try_fold(true, |steady, board| Ok(steady && self.on(board, Board::is_steady)?))
+    }
+
     /// Looks at boards whose cores stand still for the moment, and lets them go on as they were, whatever the look brings.
     ///
     /// Only for a system that is parked: its cores do nothing then but wait for the host and keep their links up. They

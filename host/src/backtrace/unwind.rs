@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// No backtrace is longer.
 const MOST_FRAMES: usize = 64;
 
+/// The return address of a core that comes out of its reset.
+const AT_RESET: u32 = 0xFFFF_FFFF;
+
 /// What the unwinder calls an exception that is none.
 const NOT_AN_EXCEPTION: &str = "<No active exception>";
 
@@ -71,6 +74,11 @@ impl Unwinder {
                 // An inlined function: the last one at this address stands for all.
                 continue;
             }
+            let again = frames.last().is_some_and(|last: &Frame| last.address == address);
+            if again && return_address(&frame.registers) == Some(AT_RESET) {
+                // The same, where a dump has no memory that looks like an exception: the last frame comes twice.
+                break;
+            }
             // Of a caller the unwinder gives the call itself, not where it will go on.
             frames.extend(self.at(address));
         }
@@ -106,6 +114,10 @@ impl Unwinder {
 
 fn exception(description: String, address: u32) -> Frame {
     Frame { function: description, file: None, line: None, address, inlined: false, kind: FrameKind::Exception }
+}
+
+fn return_address(registers: &DebugRegisters) -> Option<u32> {
+    registers.get_return_address()?.value?.try_into().ok()
 }
 
 fn program_counter(registers: &DebugRegisters) -> Option<u32> {

@@ -85,6 +85,14 @@ impl Dump {
         Ok(Self::put_together(path, header, bodies, damage))
     }
 
+    /// The pieces of a board's memory: address and bytes.
+    ///
+    /// # Panics
+    /// When the dump has no such board.
+    pub fn memory(&self, board: usize) -> impl Iterator<Item = (u32, &[u8])> {
+        self.boards[board].pieces.iter().map(|piece| (piece.address, &*piece.bytes))
+    }
+
     fn put_together(path: &Path, header: Header, bodies: Vec<Body>, damage: Vec<Damage>) -> Self {
         let parts =
             header.boards.iter().map(|of| BoardParts { pieces: Vec::new(), registers: vec![None; of.stopped.len()] });

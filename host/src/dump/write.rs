@@ -9,6 +9,9 @@ use std::ops::Range;
 use std::path::Path;
 use stillpoint_core::control::StateCode;
 
+/// How often cores that run are stopped until none of them is in the middle of writing its control block.
+const STEADY_TRIES: usize = 100;
+
 /// How a system is saved.
 #[derive(Clone, Copy, Debug)]
 pub struct DumpOptions {
@@ -69,11 +72,22 @@ impl System {
                 Ok(save(system, report))
             })?
         } else {
-            self.while_frozen(|system| {
-                let cut = system.read_cut()?;
-                let report = system.describe(&cut, true)?;
-                Ok(save(system, report))
-            })?
+            // Cores that run are stopped wherever they are, and that may be half-way through what is to be read.
+            let mut tries = 0..STEADY_TRIES;
+            loop {
+                let last = tries.next().is_none();
+                let look = |system: &mut Self| {
+                    if !last && !system.is_steady()? {
+                        return Ok(None);
+                    }
+                    let cut = system.read_cut()?;
+                    let report = system.describe(&cut, true)?;
+                    Ok(Some(save(system, report)))
+                };
+                if let Some(written) = self.while_frozen(look)? {
+                    break written;
+                }
+            }
         };
         let written = written?;
         writer.finish()?;

@@ -57,6 +57,8 @@ pub struct Args {
     /// End --follow once this many lines were shown.
     #[arg(long, value_name = "N", requires = "follow")]
     lines: Option<u64>,
+    #[command(flatten)]
+    pub(super) look: super::Look,
 }
 
 /// How long rings are left alone when they were empty: a ring of 32 KiB fills in 30 ms at 1 MiB/s.
@@ -73,6 +75,11 @@ fn level(text: &str) -> Result<Level, String> {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let (out, interrupted) = (context.out(), context.interrupt_flag());
+    if context.is_dump() && (args.follow || args.take) {
+        return Err(CliError::Usage(
+            "a dump does not go on, and nothing is taken out of it; leave --follow and --take out".into(),
+        ));
+    }
     let system = context.system()?;
     let mut log = TextLog::open(system).map_err(explain)?;
     let filter = filter(args, system, &log)?;

@@ -135,6 +135,7 @@ impl Command {
             Self::Info(args) => Some(&args.look),
             Self::Status(args) => Some(&args.look),
             Self::Cut(args) => Some(&args.look),
+            Self::Log(args) => Some(&args.look),
             _ => None,
         }
     }
@@ -143,7 +144,7 @@ impl Command {
         match self.look() {
             Some(Look { from: Some(from) }) => self.run_on(&mut context.beside_dump(from.clone())),
             None if context.is_dump() && !matches!(self, Self::Shell(_)) => Err(CliError::Usage(
-                "this needs boards, and a dump can only be looked at: with cut, status or info; leave --from out"
+                "this needs boards, and a dump can only be looked at: with cut, status, info or log; leave --from out"
                     .into(),
             )),
             _ => self.run_on(context),

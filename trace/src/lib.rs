@@ -13,6 +13,8 @@ mod note;
 mod order;
 mod row;
 pub mod show;
+mod place;
+pub mod races;
 mod sketch;
 mod view;
 

@@ -32,6 +32,12 @@ const PIPELINE: Demo = Demo {
     expected: include_str!("../../target-agent/examples/pipeline.out"),
 };
 
+const SOLVER: Demo = Demo {
+    name: "solver",
+    nodes: ["solve", "mult1", "mult2", "mult3"],
+    expected: include_str!("../../target-agent/examples/solver.out"),
+};
+
 /// A machine that runs firmware to which no host attaches.
 fn start_alone(elf: &Path, end: LinkEnd, word: &str) -> anyhow::Result<Machine> {
     let machine = Machine::builder(MachineKind::Mps2An521).elf(elf).serial(Serial::Null).serial(Serial::Link(end));
@@ -54,7 +60,7 @@ fn watch(system: &mut System, node: &Node, board: usize, name: &str) -> Option<i
 
 #[test]
 fn each_demo_says_what_its_out_file_has() -> anyhow::Result<()> {
-    for demo in [TOKEN_RING, PIPELINE] {
+    for demo in [TOKEN_RING, PIPELINE, SOLVER] {
         let (machines, _system) = two_boards(demo.name)?;
         let text = TextLog::of(&firmware(demo.name)?)?;
         assert_eq!(text.transcript(&machines, &demo.nodes, demo.expected)?, demo.expected, "{}", demo.name);
@@ -64,7 +70,7 @@ fn each_demo_says_what_its_out_file_has() -> anyhow::Result<()> {
 
 #[test]
 fn each_demo_says_the_same_with_the_kit_compiled_out() -> anyhow::Result<()> {
-    for demo in [TOKEN_RING, PIPELINE] {
+    for demo in [TOKEN_RING, PIPELINE, SOLVER] {
         let elf = firmware("plain")?.join(demo.name);
         let (one, other) = Link::pair()?;
         let machines = [start_alone(&elf, one, "board=A")?, start_alone(&elf, other, "board=B")?];

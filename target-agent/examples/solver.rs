@@ -14,7 +14,7 @@
 //! k keeps its block of b to itself and sends it to solve when it is done: in its k-th execution.
 //!
 //! What you see in the logs: who did what in the first round, and that the solution is right (`solver.out`). Tracepoints
-//! `dist`, `solve`, `mult` and `gath` are the actions; the watch `races` counts what a node found.
+//! `dist`, `solve`, `mult` and `gath` are the actions; the watch `races` counts what a node found, solve's `solved` the rounds.
 //!
 //! Words of the command line: `board=A` or `board=B`, `rounds=N` (systems to solve, 1 if not given, 0 for no end),
 //! `stamps=event`, and for both boards
@@ -32,7 +32,7 @@ use stillpoint_agent::platform::uart::{UartRx, UartTx};
 use stillpoint_agent::platform::{self, BoardId, Chip, Platform, uart};
 use stillpoint_agent::{
     Channel, CoreId, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Serial, Shared, SharedHandle, StampKind, here,
-    name, trace,
+    name, trace, watch,
 };
 
 stillpoint_agent::system!(AGENTS of Agent: nodes = 4, ports = 4, log = 16384);
@@ -133,6 +133,7 @@ struct Around {
 
 #[embassy_executor::task]
 async fn solve(agent: Agent, mut around: Around, x: [SharedHandle<Block>; BLOCKS], wanted: Wanted) {
+    let solved_so_far = watch!(agent, "solved").unwrap();
     let mut round = 0;
     while wanted.rounds == 0 || round < wanted.rounds {
         let expected = solution(round);
@@ -168,6 +169,7 @@ async fn solve(agent: Agent, mut around: Around, x: [SharedHandle<Block>; BLOCKS
             defmt::info!("the solution is {}", if found == expected { "right" } else { "wrong" });
         }
         round += 1;
+        solved_so_far.set(round as i32);
     }
 }
 

@@ -26,6 +26,7 @@ mod log;
 mod man;
 mod next;
 mod output;
+mod races;
 mod reset;
 mod resume;
 mod run;
@@ -122,6 +123,7 @@ enum Command {
     Delete(delete::Args),
     Trace(trace::Args),
     Show(show::Args),
+    Races(races::Args),
     Shell(shell::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -176,6 +178,7 @@ impl Command {
             Self::Delete(args) => delete::run(args, context),
             Self::Trace(args) => trace::run(args, context),
             Self::Show(args) => show::run(args, context),
+            Self::Races(args) => races::run(args, context),
             Self::Shell(args) => shell::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),

@@ -11,10 +11,10 @@ mod names;
 mod nearest;
 mod note;
 mod order;
-mod row;
-pub mod show;
 mod place;
 pub mod races;
+mod row;
+pub mod show;
 mod sketch;
 mod view;
 

@@ -11,8 +11,8 @@ mod break_store;
 mod completions;
 mod context;
 mod cut;
-mod doctor;
 mod delete;
+mod doctor;
 #[cfg(feature = "qemu")]
 mod down;
 mod dump;

@@ -5,12 +5,12 @@
 //!       mult3  read   examples/solver.rs:232  event 4   knows solve 9, mult2 6, mult3 4   had it first
 //!       mult2  write  examples/solver.rs:269  event 7   knows solve 9, mult2 7
 //!     1 race in 14 accesses of 7 objects
-use super::{CliError, Context, Exit, Report, paint};
+use super::{CliError, Context, Exit, Report, history, paint};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
+use stillpoint_trace::EventId;
 use stillpoint_trace::races::{Race, Races, Side};
-use stillpoint_trace::{EventId, History};
 
 /// Find accesses of shared objects that nothing in the program orders.
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ use stillpoint_trace::{EventId, History};
     after_help = "Two accesses of one object race if at least one of them writes and no chain of messages and calls leads \
                   from one to the other. Which of them came first in this run does not matter, and is told. Where a log has \
                   a gap, what it may have ordered is told apart and is no finding.\n\n\
-                  Needs no board and no system file. Exit code 1 if there is a race.\n\n\
+                  Needs no board and no system file. Exit code 1 if there is a race, or the file is damaged.\n\n\
                   Example:\n  stillpoint trace record run.trace --seconds 3\n  stillpoint races run.trace"
 )]
 pub struct Args {
@@ -35,10 +35,10 @@ struct Result_ {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
-    let history = History::load(&args.file, |_| {}).map_err(|error| CliError::Bad(error.to_string()))?;
+    let history = history::load(&args.file, context.out())?;
     let notes = history.notes().iter().map(|note| note.say(&history.header)).collect();
     let result = Result_ { found: Races::of(&history), notes };
-    let exit = if result.found.is_bad() { Exit::Bad } else { Exit::Ok };
+    let exit = if result.found.is_bad() || history::is_damaged(&history) { Exit::Bad } else { Exit::Ok };
     context.out().print(&result);
     Ok(exit)
 }

@@ -19,6 +19,7 @@ const KIT: [&str; 12] = [
     "target-agent/src/retained.rs",
     "target-agent/src/sabotage.rs",
     "target-agent/src/serial/wired.rs",
+    "target-agent/src/shared.rs",
     "target-agent/src/tap.rs",
     "target-agent/src/time/line.rs",
 ];

@@ -67,6 +67,12 @@ impl Completion {
         offers.sort();
         offers.dedup();
         shorten(&mut offers, word);
+        // A word that is complete is followed by another; a node may be followed by what it is asked for.
+        if let [only] = offers.as_mut_slice()
+            && !names.terms.contains(only)
+        {
+            only.push(' ');
+        }
         offers
     }
 }
@@ -134,7 +140,7 @@ mod tests {
     #[test]
     fn the_first_word_is_a_command_or_a_short_name() {
         check("h", &["halt", "help", "hh"]);
-        check("ha", &["halt"]);
+        check("ha", &["halt "]);
         check("x", &[]);
     }
 

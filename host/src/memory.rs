@@ -5,7 +5,7 @@ use probe_rs::{MemoryInterface as _, Session};
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// The probe could not.
-    #[error("the probe cannot access {address:#010x}: {source}")]
+    #[error("the probe cannot access {address:#010x}: {}", causes(source))]
     Probe {
         /// Where.
         address: u32,
@@ -30,6 +30,20 @@ pub enum MemoryError {
         /// Where.
         address: u32,
     },
+}
+
+/// An error of probe-rs with what it was caused by, which is what tells: alone it says little more than its kind.
+pub(crate) fn causes(error: &probe_rs::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{}: {more}", text.trim_end_matches('.'));
+        }
+        cause = error.source();
+    }
+    text
 }
 
 /// Words of a board's memory, while it runs or is stopped.

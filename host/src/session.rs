@@ -35,7 +35,7 @@ pub enum SessionError {
     #[error("{0}")]
     Emulator(String),
     /// probe-rs could not.
-    #[error("cannot {what}: {source}")]
+    #[error("cannot {what}: {}", crate::memory::causes(source))]
     Probe {
         /// What was tried.
         what: &'static str,

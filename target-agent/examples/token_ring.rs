@@ -15,6 +15,7 @@
 //! Words of the command line: `board=A` (left) or `board=B` (right), and for both boards
 //! - `bug=duplicate`: left0 takes a token that is late for a lost one and sends the copy it kept. In lap 5 right1 has
 //!   other work for a while, so the token is late, and from then on there are two. The log warns: `lap 5 came twice`.
+//! - `late=LAP`, `work=MS`: in which other lap, and for how long.
 #![no_std]
 #![no_main]
 
@@ -38,9 +39,9 @@ struct Token {
 
 /// Laps of which every node logs that it took the token.
 const LOGGED: u32 = 3;
-/// The lap in which right1 has other work, where there is a bug to show, and for how long.
+/// The lap in which right1 has other work, where there is a bug to show, and for how long, unless the command line says it.
 const SLOW_LAP: u32 = 5;
-const OTHER_WORK: Duration = Duration::from_millis(400);
+const OTHER_WORK_MS: u32 = 400;
 /// How long left0 waits for the token before it takes it for lost.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -54,8 +55,8 @@ static LINK: Serial<UartRx, UartTx> = Serial::new();
 #[derive(Clone, Copy)]
 struct Place {
     node: NodeId,
-    /// The token may be duplicated.
-    bug: bool,
+    /// The lap in which the token is late and may be duplicated.
+    slow_lap: Option<u32>,
 }
 
 impl Place {
@@ -73,7 +74,7 @@ impl Place {
 async fn pass(agent: Agent, place: Place, mut inbox: Inbox<Token>, mut outbox: Outbox<Token>) {
     let holding = watch!(agent, "holding").unwrap();
     let lap = watch!(agent, "lap").unwrap();
-    let mut spare = (place.is_first() && place.bug).then_some(Token { lap: SLOW_LAP });
+    let mut spare = place.slow_lap.filter(|_| place.is_first()).map(|lap| Token { lap });
     let (mut last, mut warned) = (0, false);
     if place.is_first() {
         defmt::info!("makes the token");
@@ -83,7 +84,7 @@ async fn pass(agent: Agent, place: Place, mut inbox: Inbox<Token>, mut outbox: O
     }
     loop {
         let token = match spare {
-            Some(copy) if last + 1 == SLOW_LAP => match with_timeout(PATIENCE, inbox.recv()).await {
+            Some(copy) if last + 1 == copy.lap => match with_timeout(PATIENCE, inbox.recv()).await {
                 Ok(token) => token,
                 Err(_) => {
                     trace!(agent, "token given up for lost");
@@ -106,9 +107,9 @@ async fn pass(agent: Agent, place: Place, mut inbox: Inbox<Token>, mut outbox: O
             defmt::info!("took the token, lap {}", token.lap);
         }
         last = token.lap;
-        if place.is_last() && place.bug && token.lap == SLOW_LAP {
+        if place.is_last() && place.slow_lap == Some(token.lap) {
             defmt::debug!("has other work before it passes the token on");
-            Timer::after(OTHER_WORK).await;
+            Timer::after_millis(number("work=").unwrap_or(OTHER_WORK_MS).into()).await;
         }
         if place.is_first() {
             token.lap += 1;
@@ -142,6 +143,7 @@ fn main() -> ! {
     platform::init();
     let board = Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config");
     let bug = argument("bug=", |bug| bug == b"duplicate").unwrap_or(false);
+    let slow_lap = bug.then(|| number("late=").unwrap_or(SLOW_LAP));
     let (zero, one) = match board {
         BoardId(0) => (name!(node "left0"), name!(node "left1")),
         _ => (name!(node "right0"), name!(node "right1")),
@@ -153,7 +155,7 @@ fn main() -> ! {
         let inbox = agent.inbox(name!("ring"), &ACROSS, me, CoreId::ZERO).unwrap();
         let outbox = agent.outbox(name!("ring"), &BACK, me, CoreId::ZERO).unwrap();
         agent.start().unwrap();
-        let place = Place { node: neighbour, bug };
+        let place = Place { node: neighbour, slow_lap };
         let executor = EXECUTORS[1].init(Executor::new());
         executor.run(|spawner| spawn(spawner, pass(agent, place, inbox, outbox)))
     })
@@ -170,7 +172,12 @@ fn main() -> ! {
     let executor = EXECUTORS[0].init(Executor::new());
     executor.run(|spawner| {
         spawn(spawner, pump(agent));
-        spawn(spawner, pass(agent, Place { node: me, bug }, from_board, outbox));
+        spawn(spawner, pass(agent, Place { node: me, slow_lap }, from_board, outbox));
         spawn(spawner, forward(from_one, to_board));
     })
+}
+
+/// The number behind a word of the command line.
+fn number(word: &str) -> Option<u32> {
+    argument(word, |digits| core::str::from_utf8(digits).ok()?.parse().ok()).flatten()
 }

@@ -18,6 +18,7 @@ mod relay;
 mod say;
 mod tier;
 mod toolchain;
+mod tutorial;
 mod verb;
 mod workspace;
 

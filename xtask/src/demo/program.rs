@@ -31,6 +31,11 @@ impl Program {
         Ok(Self { executable, folder: folder.to_owned() })
     }
 
+    /// Where it is.
+    pub fn executable(&self) -> &Path {
+        &self.executable
+    }
+
     /// Runs one command; its news go to the user's screen.
     pub fn run(&self, words: &[&str]) -> Result<Said, CommandError> {
         let mut command = Command::new(&self.executable);

@@ -8,7 +8,7 @@ use super::{Footprint, Origin, Purpose};
 
 /// What exists only as part of the kit. The algorithms are all of `core` but the link, which carries the program's
 /// own messages from board to board.
-const KIT: [&str; 12] = [
+const KIT: [&str; 13] = [
     "core/src/",
     "target-agent/src/agent/",
     "target-agent/src/fault.rs",

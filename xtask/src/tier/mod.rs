@@ -10,6 +10,7 @@ mod probe;
 mod qemu;
 mod relay;
 mod target;
+mod tutorial;
 mod xtask;
 
 use std::process::Command;
@@ -38,6 +39,7 @@ pub const TIERS: &[Tier] = &[
     loom::TIER,
     relay::TIER,
     demo::TIER,
+    tutorial::TIER,
     xtask::TIER,
     lint::TIER,
 ];

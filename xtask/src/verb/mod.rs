@@ -7,6 +7,7 @@ mod relay;
 mod setup;
 mod size;
 mod test;
+mod tutorial;
 
 pub use demo::transcript_path as demo_transcript;
 pub use lint::lint_everything;
@@ -19,6 +20,8 @@ pub enum Verb {
     Setup(setup::Args),
     /// Start two boards, break where something happens, halt four nodes at one consistent moment, go on.
     Demo(demo::Args),
+    /// Run every command of docs/TUTORIAL.md and check that it prints what stands there.
+    Tutorial(tutorial::Args),
     /// Run two boards with two cores each and check that every message arrives everywhere.
     Relay(relay::Args),
     /// Run the tests: all tiers, or the ones named.
@@ -37,6 +40,7 @@ impl Verb {
         match self {
             Self::Setup(args) => setup::run(&args),
             Self::Demo(args) => demo::run(&args),
+            Self::Tutorial(args) => tutorial::run(&args),
             Self::Relay(args) => relay::run(&args),
             Self::Test(args) => test::run(&args),
             Self::Lint(args) => lint::run(&args),

@@ -5,11 +5,12 @@
 //!   left0 --ring--> left1 --ring--> (left0) --out--> right0 --ring--> right1 --ring--> (right0) --out--> left0
 //! ```
 //! Core 0 of each board owns the UART; what core 1 sends to the other board goes through its hands, and they log nothing of
-//! it. Every line begins with its number on its node: a line that is missing is known by it. `#7 sends 12` is logged before
-//! message 12 is sent, `#9 got 12` after it was received, everything else is noise.
+//! it. Besides, the two cores of each board throw a ball to each other. Every line begins with its number on its node: a line
+//! that is missing is known by it. `#7 sends 12` is logged before message 12 of the ring is sent, `#9 got 12` after it was
+//! received; `#8 throws 5` and `#4 caught 5` are the same of the ball; everything else is noise.
 //!
 //! Words of the command line: `board=A` or `board=B`, and
-//! - `pause=US`: so many microseconds between two lines of noise, instead of none.
+//! - `pause=US`: so many microseconds between two lines of noise and before each throw, instead of none.
 #![no_std]
 #![no_main]
 
@@ -36,6 +37,9 @@ static TO_BOARD: Channel<u32> = Channel::new();
 static FROM_BOARD: Channel<u32> = Channel::new();
 static LINK: Serial<UartRx, UartTx> = Serial::new();
 
+static THERE: Channel<u32> = Channel::new();
+static AND_BACK: Channel<u32> = Channel::new();
+
 /// The number of the next line of each core.
 static LINES: PerCore<Chip, Cell<u32>> = PerCore::new([const { Cell::new(0) }; MAX_CORES]);
 
@@ -47,11 +51,16 @@ fn next_line() -> u32 {
 async fn talk(pause: u64) {
     loop {
         defmt::debug!("#{} noise", next_line());
-        if pause == 0 {
-            yield_now().await;
-        } else {
-            Timer::after(Duration::from_micros(pause)).await;
-        }
+        rest(pause).await;
+    }
+}
+
+/// Lets others run, and time pass.
+async fn rest(pause: u64) {
+    if pause == 0 {
+        yield_now().await;
+    } else {
+        Timer::after(Duration::from_micros(pause)).await;
     }
 }
 
@@ -70,6 +79,21 @@ async fn pass(node: NodeId, mut inbox: Inbox<u32>, mut outbox: Outbox<u32>) {
         }
         defmt::info!("#{} sends {}", next_line(), message);
         outbox.send(&message).await.unwrap();
+    }
+}
+
+#[embassy_executor::task(pool_size = 2)]
+async fn play(node: NodeId, pause: u64, mut inbox: Inbox<u32>, mut outbox: Outbox<u32>) {
+    let mut ball = 0;
+    loop {
+        if node.0 % 2 != 0 || ball != 0 {
+            ball = inbox.recv().await.unwrap();
+            defmt::info!("#{} caught {}", next_line(), ball);
+        }
+        ball += 1;
+        rest(pause).await;
+        defmt::info!("#{} throws {}", next_line(), ball);
+        outbox.send(&ball).await.unwrap();
     }
 }
 
@@ -108,10 +132,13 @@ fn main() -> ! {
         let agent = AGENTS.begin(one, neighbour, StampKind::Vector).unwrap();
         let inbox = agent.inbox(name!("ring"), &ACROSS, me, CoreId::ZERO).unwrap();
         let outbox = agent.outbox(name!("ring"), &BACK, me, CoreId::ZERO).unwrap();
+        let there = agent.inbox(name!("there"), &THERE, me, CoreId::ZERO).unwrap();
+        let back = agent.outbox(name!("back"), &AND_BACK, me, CoreId::ZERO).unwrap();
         agent.start().unwrap();
         let executor = EXECUTORS[1].init(Executor::new());
         executor.run(|spawner| {
             spawn(spawner, pass(neighbour, inbox, outbox));
+            spawn(spawner, play(neighbour, pause, there, back));
             spawn(spawner, talk(pause));
         })
     })
@@ -119,6 +146,8 @@ fn main() -> ! {
     let agent = AGENTS.begin(zero, me, StampKind::Vector).unwrap();
     let outbox = agent.outbox(name!("ring"), &ACROSS, neighbour, CoreId::ONE).unwrap();
     let from_one = agent.inbox(name!("hand"), &BACK, neighbour, CoreId::ONE).unwrap();
+    let there = agent.outbox(name!("there"), &THERE, neighbour, CoreId::ONE).unwrap();
+    let back = agent.inbox(name!("back"), &AND_BACK, neighbour, CoreId::ONE).unwrap();
     let (receiver, sender) = uart::open(1, 115_200).expect("UART1 is free");
     let line = Line { receiver: receiver.claim(), sender: sender.claim() };
     let peer = NodeId((me.0 + 2) % 4);
@@ -129,6 +158,7 @@ fn main() -> ! {
     executor.run(|spawner| {
         spawn(spawner, pump(agent));
         spawn(spawner, pass(me, from_board, outbox));
+        spawn(spawner, play(me, pause, back, there));
         spawn(spawner, forward(from_one, to_board));
         spawn(spawner, talk(pause));
     })

@@ -44,4 +44,4 @@ macro_rules! targets {
     };
 }
 
-targets! { stamp halt_marker hello carry log link program command control_header certificate node }
+targets! { stamp halt_marker hello carry log text link program command control_header certificate node }

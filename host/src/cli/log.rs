@@ -1,10 +1,13 @@
 //! `stillpoint log` - what the programs of all nodes say, in an order that no message contradicts.
 //!
 //!     $ stillpoint log --level info
-//!         0.006312  left1   info   took the token, lap 1
-//!         0.019874  right0  info   took the token, lap 1
-//!         0.021003  right1  info   took the token, lap 1
-//!         0.038545  left0   info   took the token, lap 1
+//!          0.089060  left0   info   makes the token
+//!          0.099413  left1   info   took the token, lap 1
+//!          0.297975  right0  info   took the token, lap 1
+//!          0.300712  right1  info   took the token, lap 1
+//!          0.441289  left0   info   took the token, lap 1
+//!          0.442343  left1   info   took the token, lap 2
+//!          0.351263  right0  info   took the token, lap 2
 //!     ...
 //!
 //! Every line carries the clock of its node, so the order is that of cause and effect whether or not the nodes record

@@ -14,6 +14,7 @@ mod mutate;
 mod node;
 mod program;
 mod script;
+mod text;
 
 pub use bytes::Bytes;
 pub use mutate::inputs;
@@ -36,12 +37,13 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "stamp", run: message::stamp, seeds: message::stamp_seeds },
     Target { name: "halt_marker", run: message::halt_marker, seeds: message::halt_marker_seeds },
     Target { name: "hello", run: message::hello, seeds: message::hello_seeds },
     Target { name: "carry", run: message::carry, seeds: message::carry_seeds },
     Target { name: "log", run: log::log, seeds: log::seeds },
+    Target { name: "text", run: text::text, seeds: text::seeds },
     Target { name: "link", run: link::link, seeds: link::seeds },
     Target { name: "program", run: program::program, seeds: program::seeds },
     Target { name: "command", run: control::command, seeds: control::command_seeds },

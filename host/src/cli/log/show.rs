@@ -3,7 +3,7 @@ use crate::cli::{Output, paint};
 use anstyle::Style;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Write as _;
+use std::io::{BufWriter, Write as _};
 use std::time::{Duration, Instant};
 use stillpoint::System;
 use stillpoint::text_log::{Entry, Filter, Level, Line, Said};
@@ -116,8 +116,12 @@ impl Screen {
                 let _ = self.columns.write(&mut text, &entry);
             }
         }
-        let mut stdout = anstream::stdout().lock();
-        text.is_empty() || write!(stdout, "{text}").and_then(|()| stdout.flush()).is_ok()
+        if text.is_empty() {
+            return true;
+        }
+        // One write for all of it: who follows a fast log has better things to do.
+        let mut stdout = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
+        write!(stdout, "{text}").and_then(|()| stdout.flush()).is_ok()
     }
 
     /// Tells of lines that are missing, not more often than `every`.

@@ -2,8 +2,10 @@
 //!
 //! Needs no board: a trace carries all names with it.
 #![forbid(unsafe_code)]
+pub mod diff;
 mod event;
 mod event_name;
+pub mod export;
 pub mod expr;
 mod file;
 mod history;

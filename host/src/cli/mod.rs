@@ -12,11 +12,13 @@ mod completions;
 mod context;
 mod cut;
 mod delete;
+mod diff;
 mod doctor;
 #[cfg(feature = "qemu")]
 mod down;
 mod dump;
 mod error;
+mod export;
 mod flash;
 mod halt;
 mod history;
@@ -124,6 +126,8 @@ enum Command {
     Trace(trace::Args),
     Show(show::Args),
     Races(races::Args),
+    Export(export::Args),
+    Diff(diff::Args),
     Shell(shell::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -179,6 +183,8 @@ impl Command {
             Self::Trace(args) => trace::run(args, context),
             Self::Show(args) => show::run(args, context),
             Self::Races(args) => races::run(args, context),
+            Self::Export(args) => export::run(args, context),
+            Self::Diff(args) => diff::run(args, context),
             Self::Shell(args) => shell::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),

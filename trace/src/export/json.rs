@@ -1,0 +1,14 @@
+//! One JSON object, an event a line.
+use crate::{History, Row};
+use std::io::{self, Write};
+
+pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
+    let notes: Vec<String> = history.notes().iter().map(|note| note.say(&history.header)).collect();
+    writeln!(out, "{{\"header\":{},", serde_json::to_string(&history.header)?)?;
+    write!(out, "\"notes\":{},\n\"events\":[", serde_json::to_string(&notes)?)?;
+    for place in 0..history.events.len() {
+        out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
+        serde_json::to_writer(&mut *out, &Row::of(history, place))?;
+    }
+    out.write_all(b"\n]}\n")
+}

@@ -1,0 +1,156 @@
+//! The native form of the Perfetto viewer: boards are processes, nodes threads, messages flows, halts slices.
+//!
+//! Only the few messages of its protocol that are needed are described here, with the numbers that
+//! `protos/perfetto/trace` of the Perfetto sources gives their fields. Packets are written one by one.
+use super::common_time;
+use crate::{History, Row};
+use prost::Message as _;
+use std::io::{self, Write};
+use stillpoint_core::EventKind;
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Trace {
+    #[prost(message, repeated, tag = "1")]
+    packet: Vec<Packet>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Packet {
+    #[prost(uint64, optional, tag = "8")]
+    timestamp: Option<u64>,
+    #[prost(uint32, optional, tag = "10")]
+    sequence: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "60")]
+    track: Option<Track>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Track {
+    #[prost(uint64, optional, tag = "1")]
+    uuid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    name: Option<String>,
+    #[prost(message, optional, tag = "3")]
+    process: Option<Process>,
+    #[prost(message, optional, tag = "4")]
+    thread: Option<Thread>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Process {
+    #[prost(int32, optional, tag = "1")]
+    pid: Option<i32>,
+    #[prost(string, optional, tag = "6")]
+    name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Thread {
+    #[prost(int32, optional, tag = "1")]
+    pid: Option<i32>,
+    #[prost(int32, optional, tag = "2")]
+    tid: Option<i32>,
+    #[prost(string, optional, tag = "5")]
+    name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct TrackEvent {
+    #[prost(message, repeated, tag = "4")]
+    annotations: Vec<Annotation>,
+    #[prost(int32, optional, tag = "9")]
+    kind: Option<i32>,
+    #[prost(uint64, optional, tag = "11")]
+    track: Option<u64>,
+    #[prost(string, repeated, tag = "22")]
+    categories: Vec<String>,
+    #[prost(string, optional, tag = "23")]
+    name: Option<String>,
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
+    flows: Vec<u64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
+    ending_flows: Vec<u64>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Annotation {
+    #[prost(int64, optional, tag = "4")]
+    number: Option<i64>,
+    #[prost(string, optional, tag = "6")]
+    text: Option<String>,
+    #[prost(string, optional, tag = "10")]
+    name: Option<String>,
+}
+
+const SLICE_BEGIN: i32 = 1;
+const SLICE_END: i32 = 2;
+const INSTANT: i32 = 3;
+/// All packets come from one writer.
+const SEQUENCE: u32 = 1;
+
+pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
+    let times = common_time(history);
+    for (board, info) in history.header.boards.iter().enumerate() {
+        let process = Process { pid: Some(board as i32 + 1), name: Some(info.name.clone()) };
+        let track = Track { uuid: Some(1000 + board as u64), process: Some(process), ..Track::default() };
+        put(out, Packet { track: Some(track), ..Packet::default() })?;
+    }
+    for node in &history.header.nodes {
+        let (pid, tid) = (Some(node.board as i32 + 1), Some(100 + i32::from(node.id)));
+        let thread = Some(Thread { pid, tid, name: Some(node.name.clone()) });
+        let track = Track { uuid: Some(track_of(node.id)), name: Some(node.name.clone()), thread, process: None };
+        put(out, Packet { track: Some(track), ..Packet::default() })?;
+    }
+    let mut halted = [false; 256];
+    for (place, event) in history.events.iter().enumerate() {
+        let halted = &mut halted[usize::from(event.id.node)];
+        let kind = match event.kind() {
+            EventKind::Halt if !*halted => SLICE_BEGIN,
+            EventKind::Resume if *halted => SLICE_END,
+            _ => INSTANT,
+        };
+        *halted = kind == SLICE_BEGIN || *halted && kind != SLICE_END;
+        let event = Some(track_event(history, place, kind));
+        put(out, Packet { timestamp: Some(times[place]), event, ..Packet::default() })?;
+    }
+    Ok(())
+}
+
+fn track_event(history: &History, place: usize, kind: i32) -> TrackEvent {
+    let event = &history.events[place];
+    let row = Row::of(history, place);
+    // A message has the number of its send.
+    let partner = event.partner.and_then(|partner| history.index_of(partner));
+    let (mut flows, mut ending_flows) = (Vec::new(), Vec::new());
+    match (event.kind(), partner) {
+        (EventKind::Send, Some(_)) => flows.push(place as u64 + 1),
+        (EventKind::Receive, Some(send)) => ending_flows.push(send as u64 + 1),
+        _ => {}
+    }
+    let said = |name: &str, text: Option<String>| {
+        text.map(|text| Annotation { name: Some(name.into()), text: Some(text), number: None })
+    };
+    let value =
+        row.value.map(|value| Annotation { name: Some("value".into()), number: Some(value.into()), text: None });
+    let all = [said("event", Some(row.event)), value, said("partner", row.partner), said("unknown past", row.unknown)];
+    TrackEvent {
+        annotations: if kind == SLICE_END { Vec::new() } else { all.into_iter().flatten().collect() },
+        kind: Some(kind),
+        track: Some(track_of(event.id.node)),
+        categories: vec![row.kind.into()],
+        name: (kind != SLICE_END).then_some(row.action),
+        flows,
+        ending_flows,
+    }
+}
+
+fn track_of(node: u8) -> u64 {
+    1 + u64::from(node)
+}
+
+fn put(out: &mut dyn Write, packet: Packet) -> io::Result<()> {
+    let packet = Packet { sequence: Some(SEQUENCE), ..packet };
+    out.write_all(&Trace { packet: vec![packet] }.encode_to_vec())
+}

@@ -175,8 +175,8 @@ fn a_full_disk_is_an_error_and_no_panic() {
 #[cfg(feature = "parquet")]
 #[test]
 fn parquet_has_a_row_an_event() {
-    use parquet::file::reader::{FileReader as _, SerializedFileReader};
-    use parquet::record::RowAccessor as _;
+    use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use ::parquet::record::RowAccessor as _;
     let history = example();
     let bytes = bytes::Bytes::from(exported(&history, Format::Parquet));
     let reader = SerializedFileReader::new(bytes).unwrap();
@@ -185,7 +185,7 @@ fn parquet_has_a_row_an_event() {
     assert_eq!((rows[0].get_string(1).unwrap().as_str(), rows[0].get_int(11).unwrap()), ("motor#1", -3));
     assert_eq!(rows[1].get_string(13).unwrap(), "the sensor#1");
     assert!(rows[0].get_string(13).is_err(), "no partner");
-    use parquet::record::ListAccessor as _;
+    use ::parquet::record::ListAccessor as _;
     let clock = rows[4].get_list(15).unwrap();
     let clock: Vec<u32> = (0..clock.len()).map(|at| clock.get_long(at).unwrap() as u32).collect();
     assert_eq!(clock, history.clock(4));

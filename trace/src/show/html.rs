@@ -1,8 +1,9 @@
 //! The space-time diagram as one self-contained page: pan, zoom, point at an event, click for its past and future.
 use super::Selection;
+use super::labels::details;
 use super::lanes::{Lanes, Message};
 use super::page::{PAGE_STYLE, page};
-use super::svg::{Drawing, details};
+use super::svg::Drawing;
 use crate::History;
 use serde_json::json;
 

@@ -42,8 +42,34 @@ struct Plan<'a> {
     high: f64,
 }
 
-/// Where an arc runs: from, towards, towards, to.
-struct Curve([(f64, f64); 4]);
+/// Where an arc runs: from, towards, towards, to; and between, if columns lie between its ends, straight between two rows
+/// of boxes: where that begins and ends, and how high.
+struct Curve {
+    points: [(f64, f64); 4],
+    between: Option<(f64, f64, f64)>,
+}
+
+impl Curve {
+    fn plain(points: [(f64, f64); 4]) -> Self {
+        Self { points, between: None }
+    }
+
+    fn path(&self) -> String {
+        let [a, b, c, d] = self.points;
+        let curve = |b: (f64, f64), c: (f64, f64), d: (f64, f64)| {
+            format!("C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}", b.0, b.1, c.0, c.1, d.0, d.1)
+        };
+        let begin = format!("M{:.1} {:.1}", a.0, a.1);
+        match self.between {
+            None => begin + &curve(b, c, d),
+            Some((from, to, y)) => {
+                let turn = (to - from).signum() * 24.0;
+                let out = curve(b, (from - turn, y), (from, y));
+                format!("{begin}{out}L{to:.1} {y:.1}{}", curve((to + turn, y), c, d))
+            }
+        }
+    }
+}
 
 impl<'a> Plan<'a> {
     fn of(graph: &'a Graph) -> Self {
@@ -99,7 +125,7 @@ impl<'a> Plan<'a> {
         let (of_from, of_to) = (self.half[self.group(arc.from)], self.half[self.group(arc.to)]);
         if self.is_next(arc) {
             let (a, b) = ((from.0, from.1 + BOX / 2.0), (to.0, to.1 - BOX / 2.0));
-            return Curve([a, a, b, b]);
+            return Curve::plain([a, a, b, b]);
         }
         if self.group(arc.from) == self.group(arc.to) {
             let side = if arc.message { 1.0 } else { -1.0 };
@@ -107,16 +133,26 @@ impl<'a> Plan<'a> {
             let (a, b) = ((from.0 + side * of_from, from.1 + 6.0), (to.0 + side * of_to, to.1 - 6.0));
             let out = side * self.reach(arc) * 4.0 / 3.0;
             let loops = if arc.from == arc.to { 16.0 } else { 0.0 };
-            return Curve([a, (a.0 + out, a.1 + loops), (b.0 + out, b.1 - loops), b]);
+            return Curve::plain([a, (a.0 + out, a.1 + loops), (b.0 + out, b.1 - loops), b]);
         }
         let side = (to.0 - from.0).signum();
         let (a, b) = ((from.0 + side * of_from, from.1), (to.0 - side * of_to, to.1));
-        let bend = side * ((b.0 - a.0).abs() * 0.4).max(30.0);
-        Curve([a, (a.0 + bend, a.1), (b.0 - bend, b.1), b])
+        let bend = side * ((b.0 - a.0).abs() * 0.4).clamp(30.0, 70.0);
+        let (first, last) =
+            (self.group(arc.from).min(self.group(arc.to)) + 1, self.group(arc.from).max(self.group(arc.to)));
+        let between = (first < last).then(|| {
+            let edges =
+                (self.middle[first] - self.half[first] - 6.0, self.middle[last - 1] + self.half[last - 1] + 6.0);
+            let gap = (((a.1 + b.1) / 2.0 - TOP + (STEP - BOX) / 2.0) / STEP).round().max(1.0);
+            let y = TOP + gap * STEP - (STEP - BOX) / 2.0;
+            if side > 0.0 { (edges.0, edges.1, y) } else { (edges.1, edges.0, y) }
+        });
+        Curve { points: [a, (a.0 + bend, a.1), (b.0 - bend, b.1), b], between }
     }
 
     fn draw_arc(&self, body: &mut String, arc: &Arc) {
-        let Curve([a, b, c, d]) = self.curve(arc);
+        let curve = self.curve(arc);
+        let [_, _, c, d] = curve.points;
         let length = ((d.0 - c.0).powi(2) + (d.1 - c.1).powi(2)).sqrt();
         let (dx, dy) = if length > 0.0 { ((d.0 - c.0) / length, (d.1 - c.1) / length) } else { (0.0, 1.0) };
         let back = (d.0 - dx * 9.0, d.1 - dy * 9.0);
@@ -134,18 +170,11 @@ impl<'a> Plan<'a> {
         );
         let _ = writeln!(
             body,
-            "<g class=\"arc\" data-f=\"{}\" data-t=\"{}\"><path class=\"{class}\" d=\"M{:.1} {:.1}C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}\">\
-             <title>{}: {} times</title></path><path style=\"fill:{fill}\" d=\"M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}Z\"/></g>",
+            "<g class=\"arc\" data-f=\"{}\" data-t=\"{}\"><path class=\"{class}\" d=\"{}\"><title>{}: {} times</title></path>\
+             <path style=\"fill:{fill}\" d=\"M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}Z\"/></g>",
             arc.from,
             arc.to,
-            a.0,
-            a.1,
-            b.0,
-            b.1,
-            c.0,
-            c.1,
-            back.0,
-            back.1,
+            curve.path(),
             escape(&said),
             arc.count,
             d.0,
@@ -159,7 +188,10 @@ impl<'a> Plan<'a> {
 
     /// How often an arc was taken, at its middle.
     fn draw_count(&self, body: &mut String, arc: &Arc) {
-        let Curve([a, b, c, d]) = self.curve(arc);
+        let Curve { points: [a, b, mut c, mut d], between } = self.curve(arc);
+        if let Some((from, _, y)) = between {
+            (c, d) = ((from, y), (from, y));
+        }
         // Nearer to the start where arcs of neighbours would meet in the middle.
         let t = if self.group(arc.from) == self.group(arc.to) { 0.5 } else { 0.3 };
         let weights: [f64; 4] =

@@ -43,8 +43,8 @@ pub fn linked_html(history: &History, whole: &Selection, shown: &Selection, titl
 }
 
 const STYLE: &str = "\
-#stage{display:flex;overflow:auto;cursor:auto;touch-action:auto}.pane{flex:none;max-width:60vw;overflow:auto;border-right:1px solid var(--line)}\
-#stage svg{width:auto;height:auto}#find{display:none}.spot,.event{cursor:pointer}.hit .box{stroke:var(--hit);stroke-width:3}\
+#stage{display:flex;cursor:auto;touch-action:auto}.pane{flex:1 1 0;min-width:0;overflow:auto;border-right:1px solid var(--line)}\
+#stage svg{width:auto;height:auto}#find{display:none}#program{flex-grow:.6}#side{width:14em}.spot,.event{cursor:pointer}.hit .box{stroke:var(--hit);stroke-width:3}\
 .hit .dot{stroke:var(--hit);stroke-width:4}.hit text{font-weight:700}";
 
 const SCRIPT: &str = r#"

@@ -4,6 +4,7 @@
 mod dot;
 mod graph;
 mod html;
+mod labels;
 mod lanes;
 mod layout;
 mod linked;

@@ -154,6 +154,20 @@ impl History {
         &self.notes
     }
 
+    /// The same history in an order that people expect: what is unordered stands in the order of time, as far as boards
+    /// without a common clock let one tell. It is causal order as before.
+    #[must_use]
+    pub fn in_time_order(self) -> Self {
+        let times = crate::export::common_time(&self);
+        let mut places: Vec<usize> = (0..self.events.len()).collect();
+        places.sort_by_key(|place| times[*place]);
+        let (header, width, notes) = (self.header.clone(), self.width, self.notes.clone());
+        let of_node = vec![Vec::new(); self.of_node.len()];
+        let mut sorted = Self { header, width, of_node, notes, ..Self::default() };
+        places.into_iter().for_each(|place| sorted.add(&self.events[place], self.clock(place)));
+        sorted
+    }
+
     /// The name of a node.
     #[must_use]
     pub fn node_name(&self, node: u8) -> String {

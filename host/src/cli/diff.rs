@@ -50,7 +50,7 @@ struct Compared {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
-    let mut load = |path: &PathBuf| {
+    let load = |path: &PathBuf| {
         let history = history::load(path, out)?;
         for note in history.notes() {
             out.say("note", format!("{}: {}", path.display(), note.say(&history.header)));

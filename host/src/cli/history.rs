@@ -36,7 +36,7 @@ pub fn load(path: &Path, out: Output) -> Result<History, CliError> {
         }
     });
     bar.inspect(ProgressBar::finish_and_clear);
-    history.map_err(|error| CliError::Bad(error.to_string()))
+    history.map(History::in_time_order).map_err(|error| CliError::Bad(error.to_string()))
 }
 
 /// Whether the file could not be read to its end.

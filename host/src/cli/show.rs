@@ -98,18 +98,22 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let title = args.file.file_stem().map_or_else(|| "trace".into(), |name| name.to_string_lossy().into_owned());
     let pictures: Vec<&PathBuf> = args.svg.iter().chain(&args.html).collect();
     if !pictures.is_empty() {
-        let shown = chosen.clone().within(bounds(Some(IN_PICTURE))?);
+        // Actions are folded from all events; only events need room.
+        let whole = chosen.clone().within(bounds(None)?);
+        let shown = chosen.within(bounds(Some(IN_PICTURE))?);
+        let folded = matches!(args.graph, Some(Kind::Program | Kind::Elaborated)) && args.html.is_none();
+        let counted = if folded { &whole } else { &shown };
         let drawn = Drawn {
-            events: shown.places.len(),
-            extent: shown.extent(),
+            events: counted.places.len(),
+            extent: counted.extent(),
             files: pictures.into_iter().cloned().collect(),
         };
         if let Some(path) = &args.svg {
-            write(path, &args.file, &picture(args, &history, &chosen, &shown, &title))?;
+            write(path, &args.file, &picture(args, &history, &whole, &shown, &title))?;
         }
         if let Some(path) = &args.html {
             let page = match args.graph {
-                Some(_) => show::linked_html(&history, &chosen, &shown, &title),
+                Some(_) => show::linked_html(&history, &whole, &shown, &title),
                 None => show::html(&history, &shown, &title),
             };
             write(path, &args.file, &page)?;
@@ -157,10 +161,10 @@ fn bounds(args: &Args, history: &History, most: Option<usize>) -> Result<Bounds,
     Ok(Bounds { from: place(&args.from)?, to: place(&args.to)?, around: place(&about)?, most: args.most.or(most) })
 }
 
-fn picture(args: &Args, history: &History, chosen: &Selection, shown: &Selection, title: &str) -> String {
+fn picture(args: &Args, history: &History, whole: &Selection, shown: &Selection, title: &str) -> String {
     match args.graph {
         Some(kind @ (Kind::Program | Kind::Elaborated)) => {
-            let graph = Graph::new(history, chosen, kind.into());
+            let graph = Graph::new(history, whole, kind.into());
             let which = if matches!(kind, Kind::Program) { "program graph" } else { "elaborated graph" };
             show::graph_svg(&graph, &format!("{title}: {which}"))
         }

@@ -156,6 +156,28 @@ fn on_the_common_time_line_causes_come_first() {
     }
 }
 
+/// A node whose log is read first does not push the others out of a window.
+#[test]
+fn in_time_order_stays_causal_and_mixes_what_is_unordered() {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    for round in 0..5 {
+        sketch.local(0, round);
+        sketch.local(1, round);
+        sketch.message(round as usize % 2, 1 - round as usize % 2);
+    }
+    let mut items: Vec<_> = sketch.items().collect();
+    items.sort_by_key(|(node, _)| *node);
+    let mut builder = crate::Builder::new(sketch.header());
+    items.into_iter().for_each(|(node, item)| builder.push(node, 0, item));
+    let (sorted, drawn) = (builder.finish(None).in_time_order(), sketch.history());
+    let ids = |history: &History| history.events.iter().map(|event| event.id).collect::<Vec<_>>();
+    assert_eq!(ids(&sorted), ids(&drawn), "as it was drawn");
+    for place in 0..sorted.events.len() {
+        assert_eq!(sorted.index_of(sorted.events[place].id), Some(place));
+        assert_eq!(sorted.clock(place), drawn.clock(place));
+    }
+}
+
 #[test]
 fn a_full_disk_is_an_error_and_no_panic() {
     struct Full;

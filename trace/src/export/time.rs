@@ -13,21 +13,34 @@ pub fn common_time(history: &History) -> Vec<u64> {
     let own: Vec<i128> = own_times(history);
     let offsets = offsets(history, &own);
     let mut times: Vec<i128> = Vec::with_capacity(own.len());
-    let mut last: BTreeMap<u8, i128> = BTreeMap::new();
+    let mut last: BTreeMap<u8, usize> = BTreeMap::new();
     for (place, event) in history.events.iter().enumerate() {
         let offset = offsets.get(&board_of(history, event.id.node)).copied().unwrap_or(0);
         let mut time = own[place] + offset;
-        if let Some(before) = last.get(&event.id.node) {
-            time = time.max(before + 1);
+        let before = last.insert(event.id.node, place);
+        if let Some(before) = before {
+            time = time.max(times[before] + 1);
         }
-        if let Some(sent) = send_of(history, place).and_then(|send| times.get(send)) {
-            time = time.max(sent + 1);
+        for cause in learned(history, before, place) {
+            time = time.max(times.get(cause).map_or(time, |earlier| earlier + 1));
         }
-        last.insert(event.id.node, time);
         times.push(time);
     }
     let first = times.iter().min().copied().unwrap_or(0);
     times.into_iter().map(|time| u64::try_from(time - first).unwrap_or(u64::MAX)).collect()
+}
+
+/// The last event of each other node that a node learned of between the event `before` and the one at `place`.
+fn learned(history: &History, before: Option<usize>, place: usize) -> impl Iterator<Item = usize> {
+    let mine = usize::from(history.events[place].id.node);
+    let news = history.clock(place).iter().enumerate().filter(move |(node, entry)| {
+        *node != mine && **entry != before.map_or(0, |before| history.clock(before)[*node])
+    });
+    news.filter_map(move |(node, _)| {
+        let places = history.of_node(node as u8);
+        let known = places.partition_point(|other| history.before(*other as usize, place));
+        known.checked_sub(1).map(|last| places[last] as usize)
+    })
 }
 
 fn send_of(history: &History, place: usize) -> Option<usize> {

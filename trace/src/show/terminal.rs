@@ -243,8 +243,8 @@ impl Tracks {
             return;
         };
         let bend = self.column(columns, from, right, track);
-        for column in at.min(bend)..=at.max(bend) {
-            row[column] = if matches!(row[column], '│' | '┊') { '┼' } else { '─' };
+        for cell in &mut row[at.min(bend)..=at.max(bend)] {
+            *cell = if matches!(cell, '│' | '┊') { '┼' } else { '─' };
         }
         row[bend] = match (sends, right) {
             (true, true) => '╮',

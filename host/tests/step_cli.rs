@@ -169,3 +169,39 @@ fn what_keeps_a_step_from_happening_is_said_and_changes_nothing() {
     let running = bench.run(["step"]).expect(2).err;
     assert!(running.contains("left0, left1, right0, right1 are not halted; halt the system first"), "{running}");
 }
+
+/// The token was on board B when that was reset, so nothing ever happens again.
+fn silent() -> Bench {
+    let bench = stopped_at("token_ring", "right1:trace(\"token taken\")");
+    bench.run(["reset", "B"]).expect(0);
+    bench.run(["resume"]).expect(0);
+    bench.run(["run"]).expect(0);
+    bench.run(["halt"]).expect(0);
+    bench
+}
+
+#[test]
+fn a_step_that_never_comes_is_over_with_its_limit_or_ctrl_c_and_the_system_runs() {
+    let bench = silent();
+    let all_run = |bench: &Bench| {
+        let status = bench.run(["status"]).expect(0).out;
+        assert_eq!(status, "left0   running\nleft1   running\nright0  running\nright1  running\n");
+    };
+    assert_eq!(bench.run(["step", "--limit", "1"]).expect(1).out, "not stepped in time; the system runs\n");
+    all_run(&bench);
+    bench.run(["halt"]).expect(0);
+    assert_eq!(bench.run(["next", "left0", "--limit", "1"]).expect(1).out, "not reached in time; the system runs\n");
+    all_run(&bench);
+    bench.run(["halt"]).expect(0);
+
+    let waiting = bench.command(["step", "left0"]).spawn().expect("the program can be run");
+    let remembered = bench.lock_file("A").with_file_name("breakpoints.json");
+    // It is armed, and about to wait or waiting.
+    while !std::fs::read_to_string(&remembered).unwrap_or_default().contains("left0.count == ") {
+        std::thread::yield_now();
+    }
+    cli::signal("INT", waiting.id());
+    let done = Done::of(waiting).expect(130);
+    done.expect_err("interrupted; its breakpoint is removed, and the system runs");
+    all_run(&bench);
+}

@@ -5,9 +5,12 @@ use crate::expr::Compiled;
 use crate::trace::Tails;
 use crate::{Node, NodeAddress, System};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use stillpoint_core::predicate::{Detector, SlotId};
 use stillpoint_core::{Command, Event, EventNumber, HaltId};
+
+/// How long nodes may take to leave a halt that was released.
+const DEPARTURE_LIMIT: Duration = Duration::from_secs(5);
 
 /// How a run from one halt to the next ended.
 #[derive(Debug)]
@@ -101,6 +104,7 @@ fn run_into(
     }
     let waited = wait_past(system, armed, None, Some(halt), limit, interrupt, |_| {})?;
     if !matches!(waited, Waited::Fired(_) | Waited::HaltedOtherwise(..)) {
+        await_departure(system, halt)?;
         return Ok(Ran { waited, moved: Vec::new(), fired: Vec::new() });
     }
     let after = system.nodes()?;
@@ -117,6 +121,15 @@ fn run_into(
         moved
     });
     Ok(Ran { waited, moved: moved.collect(), fired })
+}
+
+/// Whoever gives up at once shall not leave before the nodes have left the halt that was released.
+fn await_departure(system: &mut System, halt: HaltId) -> Result<(), BreakError> {
+    let until = Instant::now() + DEPARTURE_LIMIT;
+    while system.nodes()?.iter().any(|node| node.is_parked() && node.last_halt == halt) && Instant::now() < until {
+        crate::poll::pause();
+    }
+    Ok(())
 }
 
 fn has_fired(nodes: &[Node], slot: SlotId) -> bool {

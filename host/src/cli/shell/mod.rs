@@ -332,7 +332,7 @@ impl<'a> Shell<'a> {
             return Ok(Exit::Ok);
         };
         let known = commands();
-        if let [] = meaning {
+        if meaning.is_empty() {
             let Some((_, meaning)) = self.aliases.all().find(|(known, _)| *known == name) else {
                 return Err(CliError::Usage(format!("there is no alias {name}")));
             };

@@ -1,8 +1,7 @@
 //! A whole trace in causal order.
 use crate::order::clock::newer;
-use crate::{CausalOrder, Event, EventId, Header, Note, Past, Stream, TraceError, TraceFile};
+use crate::{CausalOrder, Chunk, Event, EventId, Header, Note, Past, Stream, TraceError, TraceFile, TraceReader};
 use std::path::Path;
-use stillpoint_core::MAX_NODES;
 
 /// How two events lie to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,27 +48,20 @@ pub struct History {
 impl History {
     /// Reads a file, telling `progress` now and then.
     pub fn load(path: &Path, mut progress: impl FnMut(Progress)) -> Result<Self, TraceError> {
-        let trace = TraceFile::open(path)?;
-        let size = trace.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum();
-        Ok(Self::build(&trace, |read, events| progress(Progress { read, size, events })))
+        let mut reader = TraceReader::open(path)?;
+        let mut builder = Builder::new(&reader.header);
+        while let Some(chunk) = reader.chunk()? {
+            builder.chunk(&chunk);
+            progress(Progress { read: reader.offset, size: reader.size, events: builder.history.events.len() as u64 });
+        }
+        Ok(builder.finish(reader.damage.map(|damage| damage.to_string())))
     }
 
     /// The order of what a file holds.
     #[must_use]
     pub fn of(trace: &TraceFile) -> Self {
-        Self::build(trace, |_, _| {})
-    }
-
-    fn build(trace: &TraceFile, mut progress: impl FnMut(u64, u64)) -> Self {
         let mut builder = Builder::new(&trace.header);
-        let mut streams = vec![Stream::new(); MAX_NODES];
-        let mut read = 0;
-        for chunk in &trace.chunks {
-            let Some(stream) = streams.get_mut(usize::from(chunk.node)) else { continue };
-            stream.push(chunk.position, &chunk.bytes, |item| builder.push(chunk.node, chunk.wall, item));
-            read += chunk.bytes.len() as u64;
-            progress(read, builder.history.events.len() as u64);
-        }
+        trace.chunks.iter().for_each(|chunk| builder.chunk(chunk));
         builder.finish(trace.damage.as_ref().map(ToString::to_string))
     }
 
@@ -191,6 +183,7 @@ impl History {
 pub struct Builder {
     order: CausalOrder,
     history: History,
+    streams: Vec<Stream>,
 }
 
 impl Builder {
@@ -200,13 +193,22 @@ impl Builder {
         let order = CausalOrder::new(header);
         let width = order.width();
         let history = History { header: header.clone(), width, of_node: vec![Vec::new(); width], ..History::default() };
-        Self { order, history }
+        Self { order, history, streams: vec![Stream::new(); width] }
     }
 
     /// What the log of a node says next, read at `wall`.
     pub fn push(&mut self, node: u8, wall: u64, item: crate::Item) {
         let history = &mut self.history;
         self.order.push(node, wall, item, &mut |event, clock| history.add(event, clock));
+    }
+
+    /// The next piece of a node's log.
+    pub fn chunk(&mut self, chunk: &Chunk) {
+        let Some(stream) = self.streams.get_mut(usize::from(chunk.node)) else { return };
+        let (order, history) = (&mut self.order, &mut self.history);
+        stream.push(chunk.position, &chunk.bytes, |item| {
+            order.push(chunk.node, chunk.wall, item, &mut |event, clock| history.add(event, clock));
+        });
     }
 
     /// Nothing more comes; `damage` is what kept the rest from being read.

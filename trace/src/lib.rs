@@ -24,7 +24,7 @@ pub use event::{Event, EventId, Past, Why};
 pub use event_name::EventNameError;
 pub use file::{
     BoardInfo, ChannelInfo, Chunk, Damage, Entry, FrameError, Header, Item, MAGIC, MAX_BODY, NameInfo, NodeInfo,
-    PortInfo, Stream, Sync, TraceError, TraceFile, WriteError, Writer,
+    PortInfo, Stream, Sync, TraceError, TraceFile, TraceReader, WriteError, Writer,
 };
 pub use history::{Builder, History, Progress, Relation};
 pub use names::kind_name;

@@ -39,6 +39,10 @@ pub enum FrameError {
     Kind(u8),
     /// The body is not what its kind says.
     Body(String),
+    /// Another trace begins here.
+    Concatenated,
+    /// There is a second header, which speaks of another recording.
+    SecondHeader,
 }
 
 impl fmt::Display for FrameError {
@@ -48,6 +52,10 @@ impl fmt::Display for FrameError {
             Self::Length(length) => write!(f, "a frame claims to be {length} bytes long"),
             Self::Checksum => f.write_str("the checksum of a frame is wrong"),
             Self::Kind(kind) => write!(f, "a frame is of the unknown kind {kind}: it was written by a newer version"),
+            Self::Concatenated => {
+                f.write_str("another trace begins here: files were joined; cut them apart to read both")
+            }
+            Self::SecondHeader => f.write_str("there is a second header: what follows is of another recording"),
             Self::Body(why) => write!(f, "the body of a frame cannot be read: {why}"),
         }
     }
@@ -110,6 +118,9 @@ impl Body {
     pub fn decode(bytes: &[u8]) -> Result<Option<(Self, usize)>, FrameError> {
         if bytes.is_empty() {
             return Ok(None);
+        }
+        if bytes.starts_with(&MAGIC) {
+            return Err(FrameError::Concatenated);
         }
         let (length, rest) = bytes.split_first_chunk().ok_or(FrameError::Truncated)?;
         let (sum, rest) = rest.split_first_chunk().ok_or(FrameError::Truncated)?;

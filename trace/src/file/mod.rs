@@ -1,6 +1,7 @@
 //! The trace file: the logs of all nodes in one append-only file of frames. The form is in `docs/TRACE.md`.
 mod frame;
 mod header;
+mod reader;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -8,10 +9,10 @@ mod writer;
 
 pub use frame::{FrameError, MAGIC, MAX_BODY};
 pub use header::{BoardInfo, ChannelInfo, Header, NameInfo, NodeInfo, PortInfo};
+pub use reader::TraceReader;
 pub use stream::{Entry, Item, Stream, Sync};
 pub use writer::{WriteError, Writer};
 
-use frame::Body;
 use std::path::{Path, PathBuf};
 
 /// Why a file is not a trace at all.
@@ -81,45 +82,22 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Reads a file.
+    /// Reads a file whole. For one that may not fit into memory use [`TraceReader`].
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let bytes = std::fs::read(path).map_err(|source| TraceError::Read { path: path.to_owned(), source })?;
-        Self::parse(&bytes, path)
+        Self::drain(TraceReader::open(path)?)
     }
 
     /// Reads the bytes of a file; `path` is for messages.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, TraceError> {
-        let frames = bytes.strip_prefix(&MAGIC).ok_or_else(|| TraceError::NotATrace(path.to_owned()))?;
-        let offset_of = |rest: &[u8]| (bytes.len() - rest.len()) as u64;
-        let in_header = |why| TraceError::Header { path: path.to_owned(), offset: MAGIC.len() as u64, why };
-        let (header, mut rest) = match Body::decode(frames).map_err(in_header)? {
-            Some((Body::Header(header), length)) => (*header, &frames[length..]),
-            Some(_) => return Err(in_header(FrameError::Body("it is not the header".into()))),
-            None => return Err(in_header(FrameError::Truncated)),
-        };
-        let mut trace = Self { header, chunks: Vec::new(), damage: None, ended: None };
-        loop {
-            match Body::decode(rest) {
-                Ok(None) => return Ok(trace),
-                Ok(Some((body, length))) => {
-                    trace.take(body);
-                    rest = &rest[length..];
-                }
-                Err(why) => {
-                    trace.damage = Some(Damage { offset: offset_of(rest), why, lost: rest.len() as u64 });
-                    return Ok(trace);
-                }
-            }
-        }
+        Self::drain(TraceReader::over(bytes, bytes.len() as u64, path)?)
     }
 
-    fn take(&mut self, body: Body) {
-        match body {
-            Body::Log(chunk) => self.chunks.push(chunk),
-            Body::End(wall) => self.ended = Some(wall),
-            // There is one, and it was read first.
-            Body::Header(_) => {}
+    fn drain<R: std::io::Read>(mut reader: TraceReader<R>) -> Result<Self, TraceError> {
+        let mut chunks = Vec::new();
+        while let Some(chunk) = reader.chunk()? {
+            chunks.push(chunk);
         }
+        Ok(Self { header: reader.header, chunks, damage: reader.damage, ended: reader.ended })
     }
 
     /// The numbers of the nodes that the trace is of.

@@ -163,3 +163,28 @@ fn a_full_disk_says_how_much_is_saved() {
     assert!(error.contains("No space left"), "{error}");
     assert_eq!(writer.saved(), 4168);
 }
+
+#[test]
+fn files_that_were_joined_are_read_up_to_the_seam_and_told_apart() {
+    let (file, _) = example();
+    let joined = [&file[..], &file].concat();
+    let trace = parse(&joined).unwrap();
+    assert_eq!(trace.chunks.len(), 10);
+    let damage = trace.damage.unwrap();
+    assert_eq!((damage.offset, damage.why), (file.len() as u64, FrameError::Concatenated));
+    let second = [&file[..], &Body::Header(Box::new(header())).encode()].concat();
+    assert_eq!(parse(&second).unwrap().damage.unwrap().why, FrameError::SecondHeader);
+}
+
+#[test]
+fn a_frame_of_a_newer_version_is_named_and_what_lies_before_it_is_read() {
+    let (file, _) = example();
+    // A sound frame of a kind that does not exist: its checksum is over length and body.
+    let mut newer = Body::End(7).encode();
+    newer[8] = 99;
+    let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(&[&newer[..4], &newer[8..]].concat());
+    newer[4..8].copy_from_slice(&sum.to_le_bytes());
+    let trace = parse(&[file, newer].concat()).unwrap();
+    assert_eq!(trace.chunks.len(), 10);
+    assert_eq!(trace.damage.unwrap().why, FrameError::Kind(99));
+}

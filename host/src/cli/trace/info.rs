@@ -3,7 +3,7 @@ use crate::cli::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
-use stillpoint::trace::{Item, TraceFile};
+use stillpoint::trace::{Chunk, Item, Stream, TraceError, TraceReader};
 
 /// Say what is in a recording, and where it is damaged if it is.
 #[derive(clap::Args)]
@@ -47,14 +47,22 @@ struct Node {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
-    let trace = TraceFile::open(&args.file).map_err(|error| CliError::Bad(error.to_string()))?;
+    let bad = |error: TraceError| CliError::Bad(error.to_string());
+    let mut trace = TraceReader::open(&args.file).map_err(bad)?;
+    let mut sums: Vec<Sum> = trace.header.nodes.iter().map(|node| Sum::new(node.id, node.name.clone())).collect();
+    // Piece by piece: a recording may be larger than the memory.
+    while let Some(chunk) = trace.chunk().map_err(bad)? {
+        if let Some(sum) = sums.iter_mut().find(|sum| sum.id == chunk.node) {
+            sum.add(&chunk);
+        }
+    }
     let boards = trace.header.boards.iter();
     let result = Result_ {
         system: trace.header.system.clone(),
         tool: trace.header.tool.clone(),
         boards: boards.map(|of| (of.name.clone(), of.firmware.clone(), of.identity.clone())).collect(),
         seconds: trace.ended.map(|ended| ended as f64 / 1e6),
-        nodes: trace.header.nodes.iter().map(|node| sum_up(&trace, node.id)).collect(),
+        nodes: sums.into_iter().map(|sum| sum.node).collect(),
         damage: trace.damage.as_ref().map(ToString::to_string),
     };
     let exit = if result.damage.is_some() { Exit::Bad } else { Exit::Ok };
@@ -62,25 +70,35 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn sum_up(trace: &TraceFile, id: u8) -> Node {
-    let mut node = Node { name: trace.header.node_name(id), ..Node::default() };
-    for chunk in trace.chunks.iter().filter(|chunk| chunk.node == id) {
+/// One node's log, summed up as it is read.
+struct Sum {
+    id: u8,
+    stream: Stream,
+    node: Node,
+}
+
+impl Sum {
+    fn new(id: u8, name: String) -> Self {
+        Self { id, stream: Stream::new(), node: Node { name, ..Node::default() } }
+    }
+
+    fn add(&mut self, chunk: &Chunk) {
+        let node = &mut self.node;
         node.bytes += chunk.bytes.len() as u64;
         node.frames += 1;
+        self.stream.push(chunk.position, &chunk.bytes, |item| match item {
+            Item::Record(record) => {
+                node.events += 1;
+                node.first = node.first.or(Some(record.number.0));
+                node.last = Some(record.number.0);
+            }
+            Item::Unplaced(_) => node.unplaced += 1,
+            Item::Gap(dropped) => node.dropped += u64::from(dropped),
+            Item::Restart => node.restarts += 1,
+            Item::Broken(_) => node.broken += 1,
+            Item::Causes { .. } | Item::Sync(_) => {}
+        });
     }
-    trace.read(id, |entry| match entry.item {
-        Item::Record(record) => {
-            node.events += 1;
-            node.first = node.first.or(Some(record.number.0));
-            node.last = Some(record.number.0);
-        }
-        Item::Unplaced(_) => node.unplaced += 1,
-        Item::Gap(dropped) => node.dropped += u64::from(dropped),
-        Item::Restart => node.restarts += 1,
-        Item::Broken(_) => node.broken += 1,
-        Item::Causes { .. } | Item::Sync(_) => {}
-    });
-    node
 }
 
 impl Report for Result_ {

@@ -86,7 +86,7 @@ async fn pass(node: NodeId, mut inbox: Inbox<u32>, mut outbox: Outbox<u32>) {
 async fn play(node: NodeId, pause: u64, mut inbox: Inbox<u32>, mut outbox: Outbox<u32>) {
     let mut ball = 0;
     loop {
-        if node.0 % 2 != 0 || ball != 0 {
+        if !node.0.is_multiple_of(2) || ball != 0 {
             ball = inbox.recv().await.unwrap();
             defmt::info!("#{} caught {}", next_line(), ball);
         }

@@ -9,6 +9,7 @@ mod alias;
 mod complete;
 mod input;
 mod prompt;
+mod source;
 mod words;
 
 use super::when::When;
@@ -18,7 +19,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use complete::{Completion, Names};
 use input::{Heard, Input, Printer};
 use std::io::{IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use stillpoint::{StateDir, breakpoint};
 
@@ -73,8 +74,6 @@ enum Verb {
     Quit,
 }
 
-/// Files that read files, at most so deep.
-const MAX_DEPTH: usize = 8;
 /// How often somebody looks after things while nobody types.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -350,45 +349,6 @@ impl<'a> Shell<'a> {
             return Err(CliError::Usage(format!("an alias loop: {name} -> {name}; nothing was changed")));
         }
         self.aliases.set(&name, &meaning).map_err(CliError::Usage)?;
-        Ok(Exit::Ok)
-    }
-
-    /// Runs the lines of a file. The first that fails ends it, and is named.
-    fn source(&mut self, file: &Path) -> Result<Exit, CliError> {
-        let name = file.display();
-        if self.depth == MAX_DEPTH {
-            return Err(CliError::Usage(format!(
-                "{name} would be read from {MAX_DEPTH} files that read each other; does one read itself?"
-            )));
-        }
-        let bytes = std::fs::read(file).map_err(|error| CliError::Usage(format!("cannot read {name}: {error}")))?;
-        self.depth += 1;
-        let done = self.source_lines(file, &bytes);
-        self.depth -= 1;
-        done
-    }
-
-    fn source_lines(&mut self, file: &Path, bytes: &[u8]) -> Result<Exit, CliError> {
-        for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
-            let place = format!("{}:{number}", file.display());
-            let Ok(line) = std::str::from_utf8(line) else {
-                return Err(CliError::Usage(format!("{place}: the line is not UTF-8 text")));
-            };
-            match self.typed(line) {
-                Ok(Exit::Ok) => {}
-                Ok(exit) => {
-                    self.complain(&format!("{place}: `{}` failed; the rest was not run", line.trim()));
-                    return Ok(exit);
-                }
-                Err(error @ (CliError::Interrupted(_) | CliError::System(stillpoint::SystemError::Interrupted(_)))) => {
-                    return Err(error);
-                }
-                Err(error) => return Err(CliError::At { place, exit: error.exit(), text: error.to_string() }),
-            }
-            if self.quit {
-                break;
-            }
-        }
         Ok(Exit::Ok)
     }
 

@@ -36,6 +36,7 @@ mod node;
 mod open;
 pub mod payload;
 mod poll;
+pub mod print;
 mod probe_halt;
 mod recount;
 mod ring;
@@ -45,6 +46,7 @@ mod status;
 mod system;
 pub mod text_log;
 pub mod trace;
+pub mod watch;
 
 pub use board::{Board, BoardError};
 pub use channel_name::{ChannelName, NoCertificate};

@@ -58,7 +58,7 @@ fn take(types: &DebugTypes, ty: TypeId, rest: &mut &[u8], depth: u32) -> Option<
             let count = usize::try_from(count).ok().filter(|count| *count <= rest.len())?;
             (0..count).map(|_| take(types, element, rest, depth)).collect::<Option<_>>().map(Value::List)
         }
-        Type::Float(_) | Type::Union(_) | Type::Other => None,
+        Type::Float(_) | Type::Union(_) | Type::Pointer(_) | Type::Other => None,
     }
 }
 

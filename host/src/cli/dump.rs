@@ -14,7 +14,7 @@ use stillpoint::dump::{DumpOptions, DumpStep, Written};
 /// Save the halted system to a file: memory, registers, messages in flight, certificate, names and firmware.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Look at it with `stillpoint --from FILE cut`, `status`, `info` or `log`; no board is needed then, and no firmware \
+    after_help = "Look at it with `stillpoint --from FILE cut`, `status`, `info`, `log`, `watch` or `print`; no board is needed then, and no firmware \
                         either, unless --without-elf left it out. docs/DUMP.md describes the file.\n\
                         Exit code 1 if what was saved is not one consistent moment.\n\n\
                         Example:\n  stillpoint halt && stillpoint dump crash.dump\n  stillpoint --from crash.dump cut"

@@ -28,6 +28,7 @@ mod log;
 mod man;
 mod next;
 mod output;
+mod print;
 mod races;
 mod reset;
 mod resume;
@@ -41,6 +42,7 @@ mod stop;
 mod trace;
 #[cfg(feature = "qemu")]
 mod up;
+mod watch;
 mod when;
 
 pub use context::Context;
@@ -116,6 +118,8 @@ enum Command {
     Halt(halt::Args),
     Cut(cut::Args),
     Dump(dump::Args),
+    Watch(watch::Args),
+    Print(print::Args),
     Resume(resume::Args),
     Step(step::Args),
     Next(next::Args),
@@ -142,6 +146,8 @@ impl Command {
             Self::Status(args) => Some(&args.look),
             Self::Cut(args) => Some(&args.look),
             Self::Log(args) => Some(&args.look),
+            Self::Watch(args) => Some(&args.look),
+            Self::Print(args) => Some(&args.look),
             _ => None,
         }
     }
@@ -150,7 +156,8 @@ impl Command {
         match self.look() {
             Some(Look { from: Some(from) }) => self.run_on(&mut context.beside_dump(from.clone())),
             None if context.is_dump() && !matches!(self, Self::Shell(_)) => Err(CliError::Usage(
-                "this needs boards, and a dump can only be looked at: with cut, status, info or log; leave --from out"
+                "this needs boards, and a dump can only be looked at: with cut, status, info, log, watch or print; leave \
+                 --from out"
                     .into(),
             )),
             _ => self.run_on(context),
@@ -173,6 +180,8 @@ impl Command {
             Self::Halt(args) => halt::run(args, context),
             Self::Cut(args) => cut::run(args, context),
             Self::Dump(args) => dump::run(args, context),
+            Self::Watch(args) => watch::run(args, context),
+            Self::Print(args) => print::run(args, context),
             Self::Resume(args) => resume::run(args, context),
             Self::Step(args) => step::run(args, context),
             Self::Next(args) => next::run(args, context),

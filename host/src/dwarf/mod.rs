@@ -36,8 +36,19 @@ pub enum DwarfError {
 pub struct Static {
     /// Its name.
     pub name: String,
+    /// Its name with the modules and functions that it is in, as in `token_ring::main::EXECUTOR`.
+    pub path: String,
     /// Where it lies, and as what.
     pub place: Place,
+}
+
+/// A variable that the source has and the firmware has not.
+#[derive(Clone, Debug)]
+pub struct Gone {
+    /// Its name with the modules that it is in.
+    pub path: String,
+    /// Its type.
+    pub ty: TypeId,
 }
 
 /// The types and statics of a firmware.
@@ -45,6 +56,7 @@ pub struct DebugTypes {
     dwarf: gimli::Dwarf<Slice>,
     units: Vec<gimli::Unit<Slice>>,
     statics: Vec<Static>,
+    gone: Vec<Gone>,
 }
 
 impl DebugTypes {
@@ -67,7 +79,7 @@ impl DebugTypes {
         while let Some(header) = headers.next()? {
             units.push(dwarf.unit(header)?);
         }
-        let mut types = Self { dwarf, units, statics: Vec::new() };
+        let mut types = Self { dwarf, units, statics: Vec::new(), gone: Vec::new() };
         for unit in 0..types.units.len() {
             types.collect_statics(unit)?;
         }
@@ -80,19 +92,40 @@ impl DebugTypes {
         &self.statics
     }
 
+    /// Every variable of a module that was optimized out.
+    #[must_use]
+    pub fn gone(&self) -> &[Gone] {
+        &self.gone
+    }
+
     fn collect_statics(&mut self, unit: usize) -> Result<(), gimli::Error> {
-        let mut found = Vec::new();
+        let (mut found, mut gone) = (Vec::new(), Vec::new());
+        // What the entry at each depth is called, and whether it is a module.
+        let mut around: Vec<(Option<String>, bool)> = Vec::new();
         let mut entries = self.units[unit].entries();
         while let Some(entry) = entries.next_dfs()? {
+            let depth = usize::try_from(entry.depth()).unwrap_or(0);
+            around.truncate(depth);
             if entry.tag() == gimli::DW_TAG_variable
-                && let Some(address) = self.address(unit, entry)
                 && let Some(ty) = self.type_of(unit, entry)
             {
                 let name = self.name(unit, entry).unwrap_or_default();
-                found.push(Static { name, place: Place { address, ty } });
+                let outer = around.iter().filter_map(|(name, _)| name.as_deref());
+                let path = outer.chain([name.as_str()]).collect::<Vec<_>>().join("::");
+                // What the linker has left out is said to be at the beginning of memory, or nowhere.
+                match self.address(unit, entry).filter(|address| *address != 0) {
+                    Some(address) => found.push(Static { name, path, place: Place { address, ty } }),
+                    None if around.last().is_some_and(|(_, is_module)| *is_module) => gone.push(Gone { path, ty }),
+                    None => {}
+                }
             }
+            let is_module = entry.tag() == gimli::DW_TAG_namespace;
+            let names = is_module || entry.tag() == gimli::DW_TAG_subprogram;
+            around.resize(depth, (None, false));
+            around.push((if names { self.name(unit, entry) } else { None }, is_module));
         }
         self.statics.extend(found);
+        self.gone.extend(gone);
         Ok(())
     }
 

@@ -28,9 +28,11 @@ impl DebugTypes {
         let entry = self.units[id.unit].entry(id.offset).ok()?;
         match entry.tag() {
             gimli::DW_TAG_array_type => match self.get(id) {
-                Type::Array { element, count } => Some(self.size(element)? * count),
+                Type::Array { element, count } => self.size(element)?.checked_mul(count),
                 _ => None,
             },
+            gimli::DW_TAG_pointer_type => Some(self.units[id.unit].encoding().address_size.into()),
+            tag if is_alias(tag) => self.size(self.type_of(id.unit, &entry)?),
             _ => entry.attr_value(gimli::DW_AT_byte_size)?.udata_value(),
         }
     }
@@ -47,7 +49,10 @@ impl DebugTypes {
                 Type::Struct { members, .. } => Some(Type::Union(members)),
                 _ => None,
             },
-            gimli::DW_TAG_enumeration_type => Some(self.parse_enumeration(id.unit, name, root)?),
+            gimli::DW_TAG_pointer_type => Some(Type::Pointer(element)),
+            // What C calls by another name. No type is its own alias, unless the file is damaged.
+            tag if is_alias(tag) => element.filter(|element| *element != id).map(|element| self.get(element)),
+            gimli::DW_TAG_enumeration_type => Some(self.parse_enumeration(id, name, root)?),
             gimli::DW_TAG_array_type => match element {
                 Some(element) => count(root)?.map(|count| Type::Array { element, count }),
                 None => None,
@@ -57,7 +62,7 @@ impl DebugTypes {
     }
 
     fn parse_struct(&self, unit: usize, name: String, node: Node<'_, '_>) -> Result<Type, gimli::Error> {
-        let (mut members, mut parameters, mut variants) = (Vec::new(), Vec::new(), None);
+        let (mut members, mut parameters, mut choice) = (Vec::new(), Vec::new(), None);
         let mut children = node.children();
         while let Some(child) = children.next()? {
             match child.entry().tag() {
@@ -66,43 +71,54 @@ impl DebugTypes {
                     let name = self.name(unit, child.entry());
                     parameters.extend(name.zip(self.type_of(unit, child.entry())));
                 }
-                gimli::DW_TAG_variant_part => variants = Some(self.parse_variants(unit, child)?),
+                gimli::DW_TAG_variant_part => choice = Some(self.parse_variants(unit, &name, child)?),
                 _ => {}
             }
         }
-        Ok(match variants {
-            Some(variants) => Type::Choice(Choice { name, variants }),
+        Ok(match choice {
+            Some(choice) => Type::Choice(choice),
             None => Type::Struct { name, members, parameters },
         })
     }
 
-    fn parse_variants(&self, unit: usize, node: Node<'_, '_>) -> Result<Vec<Variant>, gimli::Error> {
+    fn parse_variants(&self, unit: usize, name: &str, node: Node<'_, '_>) -> Result<Choice, gimli::Error> {
+        let tag = match node.entry().attr_value(gimli::DW_AT_discr) {
+            Some(AttributeValue::UnitRef(offset)) => {
+                let entry = self.units[unit].entry(offset)?;
+                self.member(unit, &entry).and_then(|member| Some((member.offset, self.size(member.ty)?)))
+            }
+            _ => None,
+        };
         let mut variants = Vec::new();
         let mut children = node.children();
         while let Some(child) = children.next()? {
             if child.entry().tag() != gimli::DW_TAG_variant {
                 continue;
             }
+            let number = child.entry().attr_value(gimli::DW_AT_discr_value).and_then(|value| constant(&value, tag));
             let mut inside = child.children();
             while let Some(content) = inside.next()? {
                 if let Some(member) = self.member(unit, content.entry()) {
-                    variants.push(Variant { name: member.name.clone(), content: Some(member) });
+                    variants.push(Variant { name: member.name.clone(), number, content: Some(member) });
                 }
             }
         }
-        Ok(variants)
+        Ok(Choice { name: name.to_owned(), tag, variants })
     }
 
-    fn parse_enumeration(&self, unit: usize, name: String, node: Node<'_, '_>) -> Result<Type, gimli::Error> {
+    fn parse_enumeration(&self, id: TypeId, name: String, node: Node<'_, '_>) -> Result<Type, gimli::Error> {
+        let unit = id.unit;
+        let tag = self.size(id).map(|size| (0, size));
         let mut variants = Vec::new();
         let mut children = node.children();
         while let Some(child) = children.next()? {
             if child.entry().tag() == gimli::DW_TAG_enumerator {
                 let name = self.name(unit, child.entry()).unwrap_or_default();
-                variants.push(Variant { name, content: None });
+                let number = child.entry().attr_value(gimli::DW_AT_const_value).and_then(|value| constant(&value, tag));
+                variants.push(Variant { name, number, content: None });
             }
         }
-        Ok(Type::Choice(Choice { name, variants }))
+        Ok(Type::Choice(Choice { name, tag, variants }))
     }
 
     fn member(&self, unit: usize, entry: &Entry) -> Option<Member> {
@@ -110,6 +126,19 @@ impl DebugTypes {
         let offset = entry.attr_value(gimli::DW_AT_data_member_location).and_then(|value| value.udata_value());
         Some(Member { name: self.name(unit, entry).unwrap_or_default(), offset: offset.unwrap_or(0), ty })
     }
+}
+
+/// Whether a type is another one under a name or with a quality of its own.
+fn is_alias(tag: gimli::DwTag) -> bool {
+    [gimli::DW_TAG_typedef, gimli::DW_TAG_const_type, gimli::DW_TAG_volatile_type].contains(&tag)
+}
+
+/// A constant, as many bytes of it as the tag has: -1 and 255 are the same in one byte.
+fn constant(value: &AttributeValue<Slice>, tag: Option<(u64, u64)>) -> Option<u128> {
+    let unsigned = value.udata_value().map(u128::from);
+    let number = unsigned.or_else(|| value.sdata_value().map(|number| i128::from(number) as u128))?;
+    let bits = 8 * tag.map_or(16, |(_, size)| size.min(16)) as u32;
+    Some(if bits >= 128 { number } else { number & ((1 << bits) - 1) })
 }
 
 fn base(entry: &Entry) -> Option<Type> {

@@ -40,6 +40,8 @@ pub enum Type {
         /// How many.
         count: u64,
     },
+    /// An address: a pointer, a reference, a box.
+    Pointer(Option<TypeId>),
     /// Anything else.
     Other,
 }
@@ -60,6 +62,8 @@ pub struct Member {
 pub struct Choice {
     /// Its name.
     pub name: String,
+    /// Where the number is that tells which variant it is, and how many bytes it has; none if there is only one variant.
+    pub tag: Option<(u64, u64)>,
     /// Its variants, in the order of the source.
     pub variants: Vec<Variant>,
 }
@@ -69,6 +73,9 @@ pub struct Choice {
 pub struct Variant {
     /// Its name.
     pub name: String,
+    /// The number that tells it from the others, as many bytes of it as the tag has. None for the variant that is told by all
+    /// other numbers: those are a part of what it holds.
+    pub number: Option<u128>,
     /// What it holds, if it can hold anything.
     pub content: Option<Member>,
 }

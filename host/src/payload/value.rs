@@ -25,6 +25,10 @@ pub enum Value {
     },
     /// An array.
     List(Vec<Value>),
+    /// A text.
+    Text(String),
+    /// What is shown as it is: an address, or why there is nothing to show.
+    Note(String),
 }
 
 fn is_tuple(fields: &[(String, Value)]) -> bool {
@@ -53,6 +57,8 @@ impl fmt::Display for Value {
                 f.write_str(" }")
             }
             Self::List(values) => list(f, ["[", "]"], values.iter()),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Note(note) => f.write_str(note),
         }
     }
 }
@@ -94,6 +100,7 @@ impl Serialize for Value {
                 map.end()
             }
             Self::List(values) => to.collect_seq(values),
+            Self::Text(text) | Self::Note(text) => to.serialize_str(text),
         }
     }
 }

@@ -30,10 +30,13 @@ pub(super) fn capture(session: &mut Session, core: usize) -> Result<(DebugRegist
     Ok((registers, Stack { base, bytes }))
 }
 
+/// Reads bytes from an address on.
+pub(super) type ReadBytes<'p> = dyn FnMut(u64, &mut [u8]) -> Result<(), probe_rs::Error> + 'p;
+
 /// The piece of the stack that was read, and memory itself everywhere else.
 pub(super) struct StackMemory<'p> {
     pub stack: Stack,
-    pub deep: &'p mut dyn FnMut(u64, &mut [u8]) -> Result<(), probe_rs::Error>,
+    pub deep: &'p mut ReadBytes<'p>,
 }
 
 impl StackMemory<'_> {

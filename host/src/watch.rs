@@ -196,7 +196,7 @@ mod tests {
             tags: Vec::new(),
             knows_all_clocks: true,
         };
-        Directory { nodes: vec![node(0, "left"), node(1, "right")] }
+        Directory { nodes: vec![node(0, "left"), node(1, "right")], recorded: false }
     }
 
     fn nodes() -> Vec<Node> {

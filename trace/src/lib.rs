@@ -2,6 +2,10 @@
 //!
 //! Needs no board: a trace carries all names with it.
 #![forbid(unsafe_code)]
+pub mod check;
+mod concurrent;
+mod coverage;
+pub mod detect;
 pub mod diff;
 mod event;
 mod event_name;
@@ -9,14 +13,19 @@ pub mod export;
 pub mod expr;
 mod file;
 mod history;
+mod local;
 mod names;
 mod nearest;
 mod note;
 mod order;
+mod pattern;
 mod place;
 pub mod races;
+#[cfg(test)]
+mod random_run;
 mod row;
 pub mod show;
+mod shown;
 mod sketch;
 mod view;
 
@@ -32,5 +41,6 @@ pub use nearest::{did_you_mean, nearest};
 pub use note::Note;
 pub use order::CausalOrder;
 pub use row::Row;
+pub use shown::Shown;
 pub use sketch::Sketch;
 pub use view::{Restricted, View, ViewError};

@@ -8,10 +8,12 @@ mod break_;
 mod break_report;
 mod break_set;
 mod break_store;
+mod check;
 mod completions;
 mod context;
 mod cut;
 mod delete;
+mod detect;
 mod diff;
 mod doctor;
 #[cfg(feature = "qemu")]
@@ -132,6 +134,8 @@ enum Command {
     Races(races::Args),
     Export(export::Args),
     Diff(diff::Args),
+    Check(check::Args),
+    Detect(detect::Args),
     Shell(shell::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -194,6 +198,8 @@ impl Command {
             Self::Races(args) => races::run(args, context),
             Self::Export(args) => export::run(args, context),
             Self::Diff(args) => diff::run(args, context),
+            Self::Check(args) => check::run(args, context),
+            Self::Detect(args) => detect::run(args, context),
             Self::Shell(args) => shell::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),

@@ -40,6 +40,34 @@ impl Formula {
         Self::Binary(operator, Box::new(left), Box::new(right))
     }
 
+    /// Gives `each` every watch it reads; whether it reads the numbers of other nodes' events.
+    pub fn reads(&self, each: &mut impl FnMut(u8)) -> bool {
+        match self {
+            Self::Watch(watch) => {
+                each(*watch);
+                false
+            }
+            Self::Pred(_) => true,
+            Self::Not(inner) => inner.reads(each),
+            Self::Binary(_, left, right) => {
+                let left = left.reads(each);
+                right.reads(each) || left
+            }
+            Self::Const(_) | Self::Count | Self::Epoch => false,
+        }
+    }
+
+    /// Whether its value depends on which event it is asked at, and not on watches alone.
+    #[must_use]
+    pub fn reads_place(&self) -> bool {
+        match self {
+            Self::Count | Self::Epoch | Self::Pred(_) => true,
+            Self::Const(_) | Self::Watch(_) => false,
+            Self::Not(inner) => inner.reads_place(),
+            Self::Binary(_, left, right) => left.reads_place() || right.reads_place(),
+        }
+    }
+
     /// Whether the condition holds. A division by zero anywhere makes it false.
     #[must_use]
     pub fn holds(&self, at: &Surroundings<'_>) -> bool {

@@ -19,23 +19,38 @@ const EVENT_WORDS: [(&str, EventKind, About); 11] = [
     ("timer", EventKind::Timer, About::Nothing),
 ];
 
+/// Events that are seen in a trace only. A condition says the same of watches to a node.
+const RECORDED_WORDS: [(&str, EventKind, About); 5] = [
+    ("watch", EventKind::Watch, About::Watch),
+    ("access", EventKind::Access, About::Tag("shared")),
+    ("poll", EventKind::Poll, About::Nothing),
+    ("now", EventKind::Now, About::Nothing),
+    ("input", EventKind::Input, About::Nothing),
+];
+
 /// What the argument of an event names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
     Nothing,
     Port,
+    Watch,
     /// A name of this kind in the firmware.
     Tag(&'static str),
 }
 
 /// The kind of the event that a word names.
-pub(super) fn event(word: &str) -> Option<(EventKind, About)> {
-    EVENT_WORDS.iter().find(|(name, ..)| *name == word).map(|(_, kind, about)| (*kind, *about))
+pub(super) fn event(word: &str, recorded: bool) -> Option<(EventKind, About)> {
+    all_events(recorded).find(|(name, ..)| *name == word).map(|(_, kind, about)| (*kind, *about))
 }
 
 /// The words of all events.
-pub(super) fn event_words() -> impl Iterator<Item = &'static str> {
-    EVENT_WORDS.iter().map(|(word, ..)| *word)
+pub(super) fn event_words(recorded: bool) -> impl Iterator<Item = &'static str> {
+    all_events(recorded).map(|(word, ..)| *word)
+}
+
+fn all_events(recorded: bool) -> impl Iterator<Item = &'static (&'static str, EventKind, About)> {
+    let more = if recorded { &RECORDED_WORDS[..] } else { &[] };
+    EVENT_WORDS.iter().chain(more)
 }
 
 /// Every name of a system.
@@ -43,6 +58,8 @@ pub(super) fn event_words() -> impl Iterator<Item = &'static str> {
 pub struct Directory {
     /// Its nodes.
     pub nodes: Vec<NodeNames>,
+    /// The names are of a trace, in which more can be asked for than of a node that runs.
+    pub recorded: bool,
 }
 
 /// The names of one node.
@@ -168,6 +185,6 @@ mod tests {
 
     #[test]
     fn every_event_of_the_language_is_in_the_list_that_errors_show() {
-        assert!(event_words().all(|word| EVENTS.contains(word)));
+        assert!(event_words(false).all(|word| EVENTS.contains(word)));
     }
 }

@@ -33,14 +33,14 @@ pub fn parse(text: &str) -> std::result::Result<Expression, ExprError> {
     Err(misfit.explain(text, &tokens))
 }
 
-type Input<'t> = TokenSlice<'t, Token>;
-type Result<T> = std::result::Result<T, ErrMode<Misfit>>;
+pub(crate) type Input<'t> = TokenSlice<'t, Token>;
+pub(crate) type Result<T> = std::result::Result<T, ErrMode<Misfit>>;
 
 /// A place where something else was expected: so many tokens before the end.
 #[derive(Clone, Debug)]
-struct Misfit {
-    left: usize,
-    expected: &'static str,
+pub(crate) struct Misfit {
+    pub(crate) left: usize,
+    pub(crate) expected: &'static str,
 }
 
 impl ParserError<Input<'_>> for Misfit {
@@ -61,7 +61,7 @@ impl ParserError<Input<'_>> for Misfit {
 }
 
 impl Misfit {
-    fn explain(&self, text: &str, tokens: &[Token]) -> ExprError {
+    pub(crate) fn explain(&self, text: &str, tokens: &[Token]) -> ExprError {
         let advice = format!("expected {}", self.expected);
         match tokens.get(tokens.len() - self.left..).and_then(<[Token]>::first) {
             Some(token) => {
@@ -97,7 +97,7 @@ fn after_a_simple(tokens: &[Token], left: usize) -> &'static str {
 }
 
 /// `parser`, which fails as "expected ..." if it cannot even begin.
-fn expect<'t, O>(
+pub(crate) fn expect<'t, O>(
     expected: &'static str,
     mut parser: impl Parser<Input<'t>, O, ErrMode<Misfit>>,
 ) -> impl Parser<Input<'t>, O, ErrMode<Misfit>> {
@@ -110,7 +110,7 @@ fn expect<'t, O>(
     }
 }
 
-fn sign<'t>(sign: &'static str) -> impl Parser<Input<'t>, &'t Token, ErrMode<Misfit>> {
+pub(crate) fn sign<'t>(sign: &'static str) -> impl Parser<Input<'t>, &'t Token, ErrMode<Misfit>> {
     at_start(any.verify(move |token: &&Token| **token == sign))
 }
 
@@ -127,7 +127,7 @@ fn at_start<'t, O>(
     }
 }
 
-fn word(input: &mut Input<'_>) -> Result<Word> {
+pub(crate) fn word(input: &mut Input<'_>) -> Result<Word> {
     at_start(any.verify_map(|token: &Token| match &token.kind {
         Kind::Word(text) => Some(Word { text: text.clone(), span: token.span.clone() }),
         _ => None,
@@ -147,7 +147,7 @@ fn linked(input: &mut Input<'_>) -> Result<Vec<Stage>> {
     joined(stage, "->", input)
 }
 
-fn stage(input: &mut Input<'_>) -> Result<Stage> {
+pub(crate) fn stage(input: &mut Input<'_>) -> Result<Stage> {
     let grouped = delimited(sign("("), cut_err(alternatives), cut_err(expect("`)`", sign(")"))));
     let example = "a node's name, as in left0:send(ring) or left0.holding == 1";
     alt((grouped, expect(example, alternatives))).parse_next(input)
@@ -160,7 +160,7 @@ fn alternatives(input: &mut Input<'_>) -> Result<Stage> {
 }
 
 /// One or more, with a sign between them. Behind the sign there must be one: nothing else begins with it.
-fn joined<'t, O>(
+pub(crate) fn joined<'t, O>(
     mut item: impl FnMut(&mut Input<'t>) -> Result<O>,
     between: &'static str,
     input: &mut Input<'t>,
@@ -172,8 +172,8 @@ fn joined<'t, O>(
     Ok(items)
 }
 
-fn simple(input: &mut Input<'_>) -> Result<Simple> {
-    let node = word(input)?;
+pub(crate) fn simple(input: &mut Input<'_>) -> Result<Simple> {
+    let node = node(input)?;
     let event = preceded(sign(":"), cut_err(event));
     let condition = preceded(sign("."), cut_err(condition)).map(What::Condition);
     let what =
@@ -183,6 +183,12 @@ fn simple(input: &mut Input<'_>) -> Result<Simple> {
     let start = node.span.start;
     let end = input.previous_tokens().next().map_or(start, |token| token.span.end);
     Ok(Simple { node, what, occurrence, span: start..end })
+}
+
+/// A name; `*` is every node of a trace.
+fn node(input: &mut Input<'_>) -> Result<Word> {
+    let star = sign("*").map(|token: &Token| Word { text: "*".into(), span: token.span.clone() });
+    alt((word, star)).parse_next(input)
 }
 
 fn event(input: &mut Input<'_>) -> Result<What> {

@@ -54,11 +54,38 @@ pub fn resolve(expression: &Expression, directory: &Directory) -> Result<Resolve
         let problem = format!("a breakpoint has at most {MAX_STAGES} stages, this has {}", expression.stages.len());
         return Err(ExprError::new(text, span, problem, "leave out stages that the others imply"));
     }
+    resolve_any(expression, directory)
+}
+
+/// The same without the limits of what a node can keep.
+pub(crate) fn resolve_any(expression: &Expression, directory: &Directory) -> Result<Resolved, ExprError> {
+    let text = &expression.text;
     let lookup = Lookup { text, directory };
     let stages = expression.stages.iter().map(|stage| {
         stage.alternatives.iter().map(|simples| simples.iter().map(|simple| lookup.simple(simple)).collect()).collect()
     });
     Ok(Resolved { text: text.clone(), stages: stages.collect::<Result<_, _>>()? })
+}
+
+/// Looks up the names of one simple predicate of a text. `*` stands for every node that has what is asked for.
+pub(crate) fn resolve_simple(text: &str, simple: &Simple, directory: &Directory) -> Result<Vec<Term>, ExprError> {
+    let lookup = Lookup { text, directory };
+    if simple.node.text != "*" {
+        return Ok(vec![lookup.simple(simple)?]);
+    }
+    let mut terms = Vec::new();
+    let mut first_error = None;
+    for node in &directory.nodes {
+        match lookup.term(node, simple) {
+            Ok(term) => terms.push(term),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    match first_error {
+        Some(error) if terms.is_empty() => Err(error),
+        _ if terms.is_empty() => lookup.error(&simple.node.span, "the trace has no nodes", "record one with boards"),
+        _ => Ok(terms),
+    }
 }
 
 struct Lookup<'a> {
@@ -86,7 +113,10 @@ impl<'a> Lookup<'a> {
     }
 
     fn simple(&self, simple: &Simple) -> Result<Term, ExprError> {
-        let node = self.node(&simple.node)?;
+        self.term(self.node(&simple.node)?, simple)
+    }
+
+    fn term(&self, node: &NodeNames, simple: &Simple) -> Result<Term, ExprError> {
         let occurrences = match &simple.occurrence {
             None => 1,
             Some((number, span)) => match u16::try_from(*number) {
@@ -105,8 +135,9 @@ impl<'a> Lookup<'a> {
     }
 
     fn event(&self, node: &NodeNames, kind: &Word, argument: Option<&Argument>) -> Result<Match, ExprError> {
-        let Some((event, about)) = names::event(&kind.text) else {
-            let words = names::event_words().map(String::from);
+        let recorded = self.directory.recorded;
+        let Some((event, about)) = names::event(&kind.text, recorded) else {
+            let words = names::event_words(recorded).map(String::from);
             let problem = format!("there is no event `{}`", kind.text);
             return self.error(&kind.span, problem, suggest("events", &kind.text, words));
         };
@@ -120,6 +151,7 @@ impl<'a> Lookup<'a> {
                 );
             }
             (About::Port, Some(argument)) => vec![self.port(node, event, argument)?],
+            (About::Watch, Some(argument)) => vec![self.watch(node, argument)?],
             (About::Tag(of), Some(argument)) => self.tags(node, of, argument)?,
         };
         Ok(Match::Event { kind: event, arguments })
@@ -165,6 +197,23 @@ impl<'a> Lookup<'a> {
                 self.error(span, problem, format!("say which by its number: {}", numbers.join(" or ")))
             }
         }
+    }
+
+    fn watch(&self, node: &NodeNames, argument: &Argument) -> Result<u16, ExprError> {
+        let (found, what, span) = match argument {
+            Argument::Name(word) => (node.watch(&word.text), word.text.clone(), &word.span),
+            Argument::Number(number, span) => {
+                let known = (0..node.watches.len()).find(|watch| i64::try_from(*watch) == Ok(*number));
+                (known.and_then(|watch| u8::try_from(watch).ok()), number.to_string(), span)
+            }
+        };
+        found.map_or_else(
+            || {
+                let problem = format!("{} has no watch `{what}`", node.display());
+                self.error(span, problem, suggest("watches", &what, node.watch_names()))
+            },
+            |watch| Ok(watch.into()),
+        )
     }
 
     fn tags(&self, node: &NodeNames, of: &str, argument: &Argument) -> Result<Vec<u16>, ExprError> {

@@ -39,7 +39,7 @@ pub(in crate::expr) fn directory() -> Directory {
         tags: Vec::new(),
         knows_all_clocks: false,
     };
-    Directory { nodes: vec![left, right] }
+    Directory { nodes: vec![left, right], recorded: false }
 }
 
 fn first(text: &str) -> Term {

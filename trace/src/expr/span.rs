@@ -40,7 +40,7 @@ pub struct ExprError {
 }
 
 impl ExprError {
-    pub(super) fn new(text: &str, span: Span, problem: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub(crate) fn new(text: &str, span: Span, problem: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { problem: problem.into(), advice: advice.into(), text: text.to_owned(), span }
     }
 }

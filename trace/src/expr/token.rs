@@ -9,7 +9,7 @@ use winnow::token::{any, one_of, take_while};
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A name, without its quotes if it had any.
     Word(String),
     /// A number as written; negative ones are made by a sign before it.
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 
 /// A token and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token {
+pub(crate) struct Token {
     pub kind: Kind,
     pub span: Span,
 }
@@ -35,14 +35,29 @@ impl PartialEq<&str> for Token {
 const MAX_DEPTH: usize = 32;
 
 /// Every sign, the longer before those they begin with. Words that mean a sign follow in `sign_of`.
-const SIGNS: [&str; 21] =
-    ["->", "==", "!=", "<=", ">=", "&&", "||", "(", ")", ".", ":", "|", "&", "^", "+", "-", "*", "/", "%", "<", ">"];
+const SIGNS: [&str; 26] = [
+    "->", "==", "!=", "<=", ">=", "&&", "||", "(", ")", ".", ":", "|", "&", "^", "+", "-", "*", "/", "%", "<", ">",
+    "{", "}", ",", ";", "=",
+];
+
+/// Signs that mean something in a model of expected behaviour, and nothing in an expression.
+const OF_MODELS: [&str; 5] = ["{", "}", ",", ";", "="];
 
 type Input<'a> = LocatingSlice<&'a str>;
 type Result<T> = std::result::Result<T, ContextError>;
 
-/// Cuts a text into tokens.
+/// Cuts an expression into tokens.
 pub(super) fn tokens(text: &str) -> std::result::Result<Vec<Token>, ExprError> {
+    let tokens = all_tokens(text)?;
+    let foreign = |token: &&Token| OF_MODELS.iter().any(|sign| **token == *sign);
+    match tokens.iter().find(foreign) {
+        Some(token) => Err(unknown(text, token.span.start)),
+        None => Ok(tokens),
+    }
+}
+
+/// Cuts a text into tokens, those of models among them.
+pub(crate) fn all_tokens(text: &str) -> std::result::Result<Vec<Token>, ExprError> {
     let mut input = LocatingSlice::new(text);
     let mut tokens = Vec::new();
     loop {

@@ -1,0 +1,179 @@
+//! `stillpoint check` and `stillpoint detect` on recordings of the demos: what is right holds, what is wrong is found, and
+//! what cannot be read says so.
+mod cli;
+
+use cli::{Bench, Done};
+use serde_json::Value;
+
+/// The token goes round in order, from the first time on.
+const RING: &str = r#"
+event taken = *:trace("token taken")
+not parallel (taken, taken)
+
+model ring {
+    start  = left0:send(ring)^1
+    left0  = left0:trace("token taken")
+    left1  = left1:trace("token taken")
+    right0 = right0:trace("token taken")
+    right1 = right1:trace("token taken")
+    start -> left0
+    in left1 {left0} | {start}
+    in right0 {left1}
+    in right1 {right0}
+    in left0 {right1}
+    out left1 {right0}
+}
+"#;
+
+/// The same in the middle of a run.
+const LAPS: &str = r#"
+event taken = *:trace("token taken")
+not parallel (taken, taken)
+pred left0:trace("token taken") { right1:trace("token taken"), right0:trace("token taken") }
+model ring {
+    left0  = left0:trace("token taken")
+    left1  = left1:trace("token taken")
+    right0 = right0:trace("token taken")
+    right1 = right1:trace("token taken")
+    in left1 {left0}
+    in right0 {left1}
+    in right1 {right0}
+    in left0 {right1}
+    out left1 {right0}
+}
+"#;
+
+fn bench(demo: &str, word: &str) -> Bench {
+    let bench = Bench::new(demo);
+    let system = std::fs::read_to_string(bench.system_file()).unwrap();
+    bench.write_system(
+        &system
+            .replace("\"board=A\"", &format!("\"board=A\"{word}"))
+            .replace("\"board=B\"", &format!("\"board=B\"{word}")),
+    );
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    bench
+}
+
+/// The outcome of a check, by the beginning of its text.
+fn outcome<'a>(json: &'a Value, text: &str) -> &'a Value {
+    let checks = json["checks"].as_array().expect("a list of checks");
+    checks.iter().find(|check| check["text"].as_str().unwrap().starts_with(text)).expect("the check is there")
+}
+
+fn number(outcome: &Value, field: &str) -> u64 {
+    outcome[field].as_u64().unwrap_or_else(|| panic!("{field} in {outcome}"))
+}
+
+#[test]
+fn a_correct_ring_gives_no_report_in_twenty_runs() {
+    let bench = Bench::new("token_ring");
+    std::fs::write(bench.path("ring.model"), RING).unwrap();
+    let mut events = 0;
+    for at in 0..20 {
+        bench.run(["up"]).expect(0);
+        bench.run(["run"]).expect(0);
+        let file = format!("run{at}.trace");
+        // The rings hold what happened from the beginning on.
+        bench.run(["trace", "record", file.as_str(), "--events", "400"]).expect(0);
+        let json = bench.run(["check", "ring.model", file.as_str(), "--json"]).expect(0).json();
+        for check in json["checks"].as_array().unwrap() {
+            assert_eq!((number(check, "failed"), number(check, "unknown")), (0, 0), "{check:#}");
+        }
+        events += number(outcome(&json, "model ring"), "events");
+        bench.run(["down"]).expect(0);
+    }
+    assert!(events > 20 * 40, "{events} events of the model in twenty runs");
+}
+
+#[test]
+fn a_recording_that_begins_late_gives_no_false_report() {
+    let bench = Bench::running("token_ring");
+    std::fs::write(bench.path("laps.model"), LAPS).unwrap();
+    bench.run(["trace", "record", "first.trace", "--seconds", "1"]).expect(0);
+    bench.run(["trace", "record", "late.trace", "--seconds", "2"]).expect(0);
+    let json = bench.run(["check", "laps.model", "late.trace", "--allow-unknown", "--json"]).expect(0).json();
+    assert_eq!(json["checks"].as_array().unwrap().len(), 3);
+    assert!(json["checks"].as_array().unwrap().iter().all(|check| number(check, "failed") == 0), "{json:#}");
+    // What was before is not known, and so it is said.
+    let checked = bench.run(["check", "laps.model", "late.trace"]).expect(1);
+    checked.expect_out("cannot tell  model ring");
+    checked.expect_out("begins late");
+}
+
+#[test]
+fn a_duplicated_token_is_found_where_it_happens_and_ever_after() {
+    let bench = bench("token_ring", ", \"bug=duplicate\"");
+    std::fs::write(bench.path("ring.model"), RING).unwrap();
+    bench.expect_progress();
+    bench.run(["trace", "record", "run.trace", "--seconds", "3"]).expect(0);
+    let checked = bench.run(["check", "ring.model", "run.trace"]).expect(1);
+    checked.expect_out("FAILS  not parallel (taken, taken)");
+    checked.expect_out("FAILS  model ring");
+    checked.expect_out("these are concurrent");
+    checked.expect_out("before left1 the model expects {left0} or {start}");
+    // With its place in the source and its past in short.
+    checked.expect_out("trace(token taken)");
+    checked.expect_out("token_ring.rs:");
+    checked.expect_out("knew of ");
+    let json = bench.run(["check", "ring.model", "run.trace", "--json", "--show", "2"]).expect(1).json();
+    let model = outcome(&json, "model ring");
+    assert_eq!(model["verdict"], "fails");
+    let what = model["failures"][0]["what"].as_str().unwrap();
+    assert!(what.starts_with("left1#") && what.contains("came after {}"), "{what}");
+    // Both are held at once, as far as anybody can tell.
+    let found = bench.run(["detect", "left0.holding == 1 & right0.holding == 1", "run.trace", "--json"]);
+    assert_eq!(found.json()["possibly"], "yes", "{found:?}");
+    let lost =
+        bench.run(["detect", "left0:trace(\"token given up for lost\") -> left1:trace(\"token taken\")", "run.trace"]);
+    lost.expect(0).expect_out("trace(token given up for lost)");
+    bad_input(&bench);
+}
+
+/// Recordings and questions that are not what they should be: said, and never taken for good.
+fn bad_input(bench: &Bench) {
+    let check = |args: &[&str]| -> Done { bench.run(["check"].iter().chain(args)) };
+    check(&["no.model", "run.trace"]).expect(2).expect_err("cannot read no.model");
+    check(&["run.trace"]).expect(2).expect_err("say what to check");
+    check(&["-e", "pred left0:send(ring) { }", "run.trace"]).expect(2).expect_err("-e:1:25");
+    check(&["-e", "pred left0:send(rnig) { left1:recv }", "run.trace"]).expect(2).expect_err("did you mean `ring`?");
+    check(&["-e", "pred left0:send { left1:recv }", "ring.model"]).expect(2).expect_err("is no trace");
+    check(&["-e", "pred left0:send { left1:recv }", "run.trace", "--only", "nodes=lft0"])
+        .expect(2)
+        .expect_err("no node");
+    bench.run(["detect", "left0.holdin == 1", "run.trace"]).expect(2).expect_err("did you mean `holding`?");
+    let whole = std::fs::read(bench.path("run.trace")).unwrap();
+    let holds = "pred left1:recv(ring) { left0:send(ring) }";
+    // Cut off in a frame, and two recordings one behind the other: what can be read is checked, and is not all.
+    std::fs::write(bench.path("cut.trace"), &whole[..whole.len() * 2 / 3]).unwrap();
+    std::fs::write(bench.path("two.trace"), [whole.as_slice(), whole.as_slice()].concat()).unwrap();
+    for file in ["cut.trace", "two.trace"] {
+        let checked = check(&["-e", holds, file]).expect(1);
+        checked.expect_out("cannot tell");
+        checked.expect_out("trace: damaged at byte");
+        check(&["-e", holds, file, "--allow-unknown"]).expect(0);
+    }
+    std::fs::write(bench.path("none.trace"), &whole[..40]).unwrap();
+    check(&["-e", holds, "none.trace"]).expect(2).expect_err("damaged in its header");
+}
+
+#[test]
+fn numbers_go_down_the_pipeline_and_never_up() {
+    let bench = Bench::running("pipeline");
+    bench.run(["trace", "record", "run.trace", "--seconds", "2"]).expect(0);
+    let check = |text: &str| bench.run(["check", "-e", text, "run.trace", "--allow-unknown"]);
+    check("pred sink:recv(in) { square:send(out), filter:send(out), producer:send(out) }").expect(0);
+    check("pred square:recv(in)^2 { filter:send(out)^2, producer:send(out)^6 }").expect(0).expect_out("holds");
+    // The other way round nothing flows.
+    let wrong = check("pred filter:send(out) { square:recv(in) }").expect(1);
+    wrong.expect_out("has no square:recv(in) before it");
+    wrong.expect_out("is concurrent with it");
+    let linked = bench.run(["detect", "producer:send(out)^10 -> sink.count == 5", "run.trace"]).expect(0);
+    linked.expect_out("watch(count) = 5");
+    linked.expect_out("stage 2");
+    bench.run(["detect", "sink.count == 5 -> producer:send(out)", "run.trace"]).expect(1);
+    let both = bench.run(["detect", "producer.count > 10 & sink.count == 5", "run.trace", "--json"]).expect(0).json();
+    assert_eq!(both["possibly"], "yes");
+    assert!(both["steps"].as_u64().unwrap() < 100_000, "{}", both["steps"]);
+}

@@ -1,0 +1,108 @@
+//! What a check found.
+use crate::shown::Shown;
+use serde::Serialize;
+
+/// Whether what was expected holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It holds for everything that was recorded.
+    Holds,
+    /// It does not.
+    Fails,
+    /// The trace does not say enough.
+    Unknown,
+}
+
+/// Everything that was checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Each check, in the order of the model.
+    pub checks: Vec<Outcome>,
+    /// What is missing or broken in the trace.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// How many checks came out so.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.checks.iter().filter(|check| check.verdict == verdict).count()
+    }
+}
+
+/// What one check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// Where it stands: `ring.model:3`.
+    pub place: String,
+    /// As it is written.
+    pub text: String,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// How many events were looked at.
+    pub events: u64,
+    /// How many of them are wrong.
+    pub failed: u64,
+    /// Of how many it cannot be told.
+    pub unknown: u64,
+    /// The first of what is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<Finding>,
+    /// Why some cannot be told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// What else there is to say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+/// Something that is wrong, and the events that show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What.
+    pub what: String,
+    /// The events.
+    pub events: Vec<Shown>,
+}
+
+impl Outcome {
+    pub(super) fn new(place: String, text: String) -> Self {
+        Self {
+            place,
+            text,
+            verdict: Verdict::Holds,
+            events: 0,
+            failed: 0,
+            unknown: 0,
+            failures: Vec::new(),
+            reasons: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Notes something that is wrong; `show` is asked for it only as long as it will be shown.
+    pub(super) fn fail(&mut self, most: usize, show: impl FnOnce() -> Finding) {
+        self.failed += 1;
+        if self.failures.len() < most {
+            self.failures.push(show());
+        }
+    }
+
+    /// Notes that something cannot be told.
+    pub(super) fn cannot_tell(&mut self, why: String) {
+        self.unknown += 1;
+        if !self.reasons.contains(&why) {
+            self.reasons.push(why);
+        }
+    }
+
+    /// A failure is certain, whatever else is not known.
+    pub(super) fn settle(&mut self) {
+        self.verdict = match (self.failed, self.unknown) {
+            (0, 0) => Verdict::Holds,
+            (0, _) => Verdict::Unknown,
+            _ => Verdict::Fails,
+        };
+    }
+}

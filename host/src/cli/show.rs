@@ -99,7 +99,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let pictures: Vec<&PathBuf> = args.svg.iter().chain(&args.html).collect();
     if !pictures.is_empty() {
         // Actions are folded from all events; only events need room.
-        let whole = chosen.clone().within(bounds(None)?);
+        let whole = chosen.clone().within(Bounds { most: None, ..bounds(None)? });
         let shown = chosen.within(bounds(Some(IN_PICTURE))?);
         let folded = matches!(args.graph, Some(Kind::Program | Kind::Elaborated)) && args.html.is_none();
         let counted = if folded { &whole } else { &shown };

@@ -239,7 +239,8 @@ impl<'a> Drawing<'a> {
         let _ = writeln!(
             body,
             "<text class=\"label\" x=\"{place:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\"><tspan class=\"dim\">{}</tspan> {}</text></g>",
-            y + 4.0,
+            // The cut line runs through a halt: its label stands above.
+            if event.kind() == EventKind::Halt { y - 6.0 } else { y + 4.0 },
             escape(number),
             escape(action),
         );

@@ -74,8 +74,8 @@ impl Run {
                 let direct = drawn[other].0 == *node || *from == Some(other);
                 if direct {
                     before[other][at] = true;
-                    for first in 0..other {
-                        before[first][at] |= before[first][other];
+                    for row in &mut before[..other] {
+                        row[at] |= row[other];
                     }
                 }
             }

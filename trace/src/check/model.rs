@@ -43,13 +43,19 @@ impl Source {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError {
-    pub(super) source: Source,
-    pub(super) error: ExprError,
+    source: Box<Source>,
+    error: Box<ExprError>,
+}
+
+impl ModelError {
+    pub(super) fn new(source: &Source, error: ExprError) -> Self {
+        Self { source: Box::new(source.clone()), error: Box::new(error) }
+    }
 }
 
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ExprError { problem, advice, span, .. } = &self.error;
+        let ExprError { problem, advice, span, .. } = &*self.error;
         let (line, column, text) = self.source.locate(span.start);
         let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let marked = self.source.text[span.clone()].split('\n').next().map_or(0, |part| part.chars().count());

@@ -13,7 +13,7 @@ use winnow::stream::{Stream as _, TokenSlice};
 /// # Errors
 /// Where it stops making sense, and what could stand there.
 pub fn parse(source: &Source) -> std::result::Result<Model, ModelError> {
-    let wrong = |error| ModelError { source: source.clone(), error };
+    let wrong = |error| ModelError::new(source, error);
     let tokens = all_tokens(&without_comments(&source.text)).map_err(wrong)?;
     let mut input = TokenSlice::new(&tokens);
     let mut statements = Vec::new();

@@ -13,7 +13,7 @@ pub(super) fn resolve(models: &[Model], directory: &Directory) -> Result<Vec<Che
     let mut checks = Vec::new();
     for model in models {
         let mut lookup = Lookup { text: &model.source.text, directory, names };
-        let wrong = |error| ModelError { source: model.source.clone(), error };
+        let wrong = |error| ModelError::new(&model.source, error);
         lookup.statements(model, &mut checks).map_err(wrong)?;
         names = lookup.names;
     }

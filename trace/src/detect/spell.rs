@@ -83,12 +83,16 @@ pub(super) fn spells(sight: &Sight<'_>, local: &Local, which: Which) -> Spells {
                 let initial = !local.is_event() && local.nth.is_none() && initially(sight, local, index);
                 collector.state(initial, None, 0, None);
             }
-            let truths = local.terms.iter().map(|term| truth(term, history, index, watches));
-            let now = truths.fold(Some(true), |all, one| match (all, one) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            });
+            let (mut now, mut refuted) = (Some(true), false);
+            for term in &local.terms {
+                match truth(term, history, index, watches) {
+                    Some(true) => {}
+                    Some(false) => refuted = true,
+                    None => now = None,
+                }
+            }
+            // One part that does not hold is enough, whatever is not known of the others.
+            let now = if refuted { Some(false) } else { now };
             if now.is_none() {
                 let why = || format!("what {} watches is not known at first", history.node_name(local.node));
                 unknown.get_or_insert_with(why);

@@ -306,7 +306,10 @@ fn share_x(agent: Agent) -> [SharedHandle<Block>; BLOCKS] {
 
 /// Core 1 of either board: a mult between two channels.
 fn core_1(executor: &'static StaticCell<Executor>, index: u8, peer: NodeId, wanted: Wanted) -> ! {
-    let name = if index == 1 { name!(node "mult1") } else { name!(node "mult3") };
+    let name = match index {
+        1 => name!(node "mult1"),
+        _ => name!(node "mult3"),
+    };
     let agent = AGENTS.begin(name, MULT[usize::from(index) - 1], wanted.stamps).unwrap();
     let work = agent.inbox(name!("work"), &TO_CORE_1, peer, CoreId::ZERO).unwrap();
     let done = agent.outbox(name!("done"), &FROM_CORE_1, peer, CoreId::ZERO).unwrap();

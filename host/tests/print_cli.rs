@@ -35,7 +35,9 @@ fn statics_are_printed_at_a_halt_and_out_of_a_dump() {
     std::fs::remove_file(bench.path("firmware.elf")).unwrap();
     for (asked, live) in asked.iter().zip(&live) {
         let saved = bench.run(asked.iter().chain(&["--from", "x.dump"])).expect(0);
-        assert_eq!(saved.out, *live, "a dump shows what the boards showed");
+        // A parked core goes on serving its link, which may be in use at either moment.
+        let at_rest = |text: &str| text.replace("busy: true", "busy: false");
+        assert_eq!(at_rest(&saved.out), at_rest(live), "a dump shows what the boards showed");
     }
     for (text, problem) in [
         ("ACROS", "did you mean `token_ring::ACROSS`?"),

@@ -88,13 +88,13 @@ fn next_stops_the_successor_at_the_message_before_it_acts() {
     assert_eq!(reached["steps"][0]["stepped"][0]["node"], "right0", "left0 passes on what left1 sends: {reached:#}");
 }
 
-/// A hundred steps, of four nodes in turn. What they say of themselves is held against the frontiers that another command
-/// reads before and after each quarter. Returns the messages in flight at the beginning of each.
+/// So many steps of each of four nodes, in turn. What they say of themselves is held against the frontiers that another command
+/// reads before and after each turn. Returns the messages in flight at the beginning of each.
 #[track_caller]
-fn a_hundred_steps(bench: &Bench, nodes: [&str; 4]) -> Vec<u64> {
+fn steps_of_each(bench: &Bench, nodes: [&str; 4], count: usize) -> Vec<u64> {
     let mut lines = String::from("halt --json\ninfo --json\n");
     for node in nodes {
-        lines += &format!("step {node} -n 25 --json\ninfo --json\n");
+        lines += &format!("step {node} -n {count} --json\ninfo --json\n");
     }
     let values = values(&bench.shell(&lines).expect(0));
     assert_eq!(values.len(), 10);
@@ -104,7 +104,7 @@ fn a_hundred_steps(bench: &Bench, nodes: [&str; 4]) -> Vec<u64> {
         let ((before, waiting), (after, _)) = (frontier(before), frontier(after));
         in_flight.push(waiting);
         let steps = list(steps, "steps");
-        assert_eq!(steps.len(), 25);
+        assert_eq!(steps.len(), count);
         for step in steps {
             assert_eq!(step["halt"]["consistent"], true, "{step:#}");
             let [stepped] = list(step, "stepped").as_slice() else { panic!("one node stepped: {step:#}") };
@@ -115,7 +115,8 @@ fn a_hundred_steps(bench: &Bench, nodes: [&str; 4]) -> Vec<u64> {
             let said: u64 =
                 all.filter(|did| did["node"] == name.as_str()).map(|did| did["count"].as_u64().unwrap()).sum();
             assert_eq!(after - before, said, "{name}: {steps:#?}");
-            assert!(name != chosen || after - before == 25, "{name} executed {} events in 25 steps", after - before);
+            let executed = after - before;
+            assert!(name != chosen || executed == count as u64, "{name} executed {executed} events in {count} steps");
         }
     }
     in_flight
@@ -124,7 +125,7 @@ fn a_hundred_steps(bench: &Bench, nodes: [&str; 4]) -> Vec<u64> {
 #[test]
 fn a_chosen_node_executes_exactly_one_event_a_hundred_times() {
     let bench = Bench::running("token_ring");
-    a_hundred_steps(&bench, ["left0", "right1", "left1", "right0"]);
+    steps_of_each(&bench, ["left0", "right1", "left1", "right0"], 25);
 }
 
 #[test]
@@ -133,7 +134,7 @@ fn a_chosen_node_executes_exactly_one_event_while_messages_are_in_flight() {
     // Rings are full only once the slowest link is.
     bench.run(["break", "sink.count == 20"]).expect(0);
     bench.run(["break", "rm", "all"]).expect(0);
-    let in_flight = a_hundred_steps(&bench, ["sink", "producer", "square", "filter"]);
+    let in_flight = steps_of_each(&bench, ["sink", "producer", "square", "filter"], 8);
     assert!(in_flight.iter().all(|messages| *messages > 0), "in flight: {in_flight:?}");
 }
 

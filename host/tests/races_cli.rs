@@ -20,18 +20,7 @@ fn line_after(mark: &str, text: &str) -> String {
 
 /// The solver on two boards, every node started.
 fn solver(words: &[&str]) -> Bench {
-    let bench = Bench::new("solver");
-    let words: String = words.iter().map(|word| format!(", \"{word}\"")).collect();
-    let board = |name: &str| {
-        format!(
-            "[[board]]\nname = \"{name}\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = \"firmware.elf\"\n\
-             arguments = [\"board={name}\"{words}]\n\n"
-        )
-    };
-    bench.write_system(&(board("A") + &board("B") + "[[link]]\nbetween = [\"A.uart1\", \"B.uart1\"]\n"));
-    bench.run(["up"]).expect(0);
-    bench.run(["run"]).expect(0);
-    bench
+    Bench::with_words("solver", words)
 }
 
 /// What `info` says the watch of a node is.

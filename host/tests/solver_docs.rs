@@ -20,18 +20,9 @@ fn commands(block: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// Two boards with these words on their command lines.
 fn solver(words: &str) -> Bench {
-    let bench = Bench::new("solver");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let bench = Bench::with_words("solver", &words);
     std::fs::write(bench.path("solver.model"), include_str!("../../target-agent/examples/solver.model")).unwrap();
-    let words: String = words.split_whitespace().map(|word| format!(", \"{word}\"")).collect();
-    let board = |name: &str| {
-        format!(
-            "[[board]]\nname = \"{name}\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = \"firmware.elf\"\n\
-             arguments = [\"board={name}\"{words}]\n\n"
-        )
-    };
-    bench.write_system(&(board("A") + &board("B") + "[[link]]\nbetween = [\"A.uart1\", \"B.uart1\"]\n"));
-    bench.run(["up"]).expect(0);
-    bench.run(["run"]).expect(0);
     bench
 }
 

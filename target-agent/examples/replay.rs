@@ -29,6 +29,8 @@ fn read_level() -> u32 {
 async fn sense(agent: Agent, mut out: Outbox<u32>) {
     loop {
         Timer::after(Duration::from_millis(1)).await;
+        // One that has ended when it is set fires too.
+        Timer::after(Duration::from_ticks(0)).await;
         let level = input!(agent, "level", read_level());
         // Full now and then: the level is then lost, as it would be in a sampling loop.
         let _ = out.try_send(&level);

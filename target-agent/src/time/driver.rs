@@ -46,31 +46,31 @@ impl CoreTime {
         now
     }
 
-    /// Whether a timer has come to its end, so that serving wakes somebody.
+    /// Whether a timer has come to its end at `now`, so that firing wakes somebody.
     #[cfg(feature = "replay")]
-    fn is_due<P: Platform>(&self) -> bool {
-        !self.line.get().is_frozen() && self.next.get() <= self.now::<P>()
+    fn is_due(&self, now: u64) -> bool {
+        !self.line.get().is_frozen() && self.next.get() <= now
     }
 
-    /// Wakes what is due and sets the alarm for what is next.
-    fn serve<P: Platform>(&self) {
+    /// Sets the alarm for the timer that ends first. Wakes nobody: a timer that has ended already has its alarm at once, so
+    /// that every firing is an event of the alarm's interrupt.
+    fn arm<P: Platform>(&self) {
+        self.wake::<P>(0);
+    }
+
+    /// Wakes what has ended at `now` and sets the alarm for what is next.
+    fn wake<P: Platform>(&self, now: u64) {
         #[cfg(feature = "enabled")]
         if self.line.get().is_frozen() {
             P::set_alarm(None);
             return;
         }
-        loop {
-            let now = self.now::<P>();
-            let next = self.queue.borrow_mut().next_expiration(now);
-            #[cfg(feature = "replay")]
-            self.next.set(next);
-            // Never longer than a quarter of the counter's range, so that every wrap is seen.
-            let after = next.saturating_sub(now).min(1 << 30) as u32;
-            if after > 0 {
-                P::set_alarm(Some(after));
-                return;
-            }
-        }
+        let next = self.queue.borrow_mut().next_expiration(now);
+        #[cfg(feature = "replay")]
+        self.next.set(next);
+        // Never longer than a quarter of the counter's range, so that every wrap is seen.
+        let after = next.saturating_sub(self.now::<P>()).clamp(1, 1 << 30) as u32;
+        P::set_alarm(Some(after));
     }
 }
 
@@ -83,16 +83,17 @@ impl<P: Platform> TimeDriver<P> {
 
     /// Starts the calling core's line at the present reading of the counter.
     pub fn start(&self) {
-        self.0.with(CoreTime::serve::<P>);
+        self.0.with(CoreTime::arm::<P>);
     }
 
     /// Serves the calling core's alarm interrupt.
     pub fn on_alarm(&self) {
+        let now = self.0.with(CoreTime::now::<P>);
         #[cfg(feature = "replay")]
-        if self.0.with(CoreTime::is_due::<P>) {
+        if self.0.with(|time| time.is_due(now)) {
             P::observe(Event::new(EventKind::Timer, 0));
         }
-        self.0.with(CoreTime::serve::<P>);
+        self.0.with(|time| time.wake::<P>(now));
     }
 
     /// Stops the calling core's time: its clock stands, its timers do not fire. The other core's run on.
@@ -107,7 +108,7 @@ impl<P: Platform> TimeDriver<P> {
             let mut line = time.line.get();
             line.freeze(P::counter());
             time.line.set(line);
-            time.serve::<P>();
+            time.arm::<P>();
         });
     }
 
@@ -121,7 +122,7 @@ impl<P: Platform> TimeDriver<P> {
             }
             let stood = line.thaw(P::long_counter(), P::LONG_COUNTER_BITS);
             time.line.set(line);
-            time.serve::<P>();
+            time.arm::<P>();
             stood
         })
     }
@@ -170,8 +171,9 @@ impl<P: Platform> Driver for TimeDriver<P> {
         // A task is linked into at most one queue, which the queue asks of a driver that has several.
         executor::assert_runs_here::<P>(waker);
         self.0.with(|time| {
-            if time.queue.borrow_mut().schedule_wake(at, waker) {
-                time.serve::<P>();
+            // Nothing ends before 1, which is what lets `arm` wake nobody.
+            if time.queue.borrow_mut().schedule_wake(at.max(1), waker) {
+                time.arm::<P>();
             }
         });
     }

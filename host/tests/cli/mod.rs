@@ -35,6 +35,12 @@ impl Bench {
     fn new_with_words(demo: &str, words: &[&str]) -> Self {
         let bench = Self { folder: tempfile::tempdir().unwrap(), state: short_folder() };
         bench.install(demo);
+        bench.write_words(words);
+        bench
+    }
+
+    /// Gives both boards these words on their command lines, besides which board they are, when they are started next.
+    pub fn write_words(&self, words: &[&str]) {
         let words: String = words.iter().map(|word| format!(", \"{word}\"")).collect();
         let board = |name: &str| {
             format!(
@@ -43,8 +49,7 @@ impl Bench {
             )
         };
         let link = "[[link]]\nbetween = [\"A.uart1\", \"B.uart1\"]\n";
-        bench.write_system(&(board("A") + &board("B") + link));
-        bench
+        self.write_system(&(board("A") + &board("B") + link));
     }
 
     /// Two boards that run this demo, every node started.

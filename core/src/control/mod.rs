@@ -5,18 +5,23 @@
 //! block scribbled over by a wild pointer is reported and never executed.
 mod block;
 mod command;
+mod fault;
+mod layout;
+mod parts;
 mod refusal;
 mod ring;
 mod slot;
+mod state;
 
-pub use block::{
-    AnswerBlock, CommandBlock, ControlBlock, ControlLayout, FaultBlock, HeaderError, Location, PortBlock, StateCode,
-    WatchBlock,
-};
+pub use block::ControlBlock;
 pub use command::{CommandError, CommandWords, command_checksum};
+pub use fault::FaultBlock;
+pub use layout::{ControlLayout, HeaderError};
+pub use parts::{AnswerBlock, CommandBlock, Location, PortBlock, WatchBlock};
 pub use refusal::{Refusal, RefusalCode};
 pub use ring::RingLayout;
 pub use slot::{SlotBlock, SlotState};
+pub use state::StateCode;
 
 /// First word of every control block: `STLP`.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"STLP");

@@ -16,6 +16,9 @@ const SIGTRAP: u8 = 5;
 
 const WFI: u16 = 0xBF30;
 
+/// How often a step is tried again that left the program counter where it was.
+const STEP_AGAIN: usize = 4;
+
 pub(super) const PC: u32 = 15;
 pub(super) const XPSR: u32 = 25;
 
@@ -113,7 +116,10 @@ impl Board {
         let mut reset = self.step_once(core)?;
         // A stop that was under way already can end a step before it has begun. To repeat it is harmless even if the core
         // did step: only a branch to itself leaves the program counter where it was.
-        if !reset && self.core_register(core, PC)? == before {
+        for _ in 0..STEP_AGAIN {
+            if reset || self.core_register(core, PC)? != before {
+                break;
+            }
             reset = self.step_once(core)?;
         }
         if !mask_interrupts {

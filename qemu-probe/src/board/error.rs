@@ -67,6 +67,14 @@ pub enum BoardError {
         /// What it was to do.
         what: &'static str,
     },
+    /// An instruction put before a core for the probe was not executed; the core stands as before.
+    #[error("core {core} did not take the step in which to {what}; nothing has changed, try again")]
+    Unmoved {
+        /// The core.
+        core: usize,
+        /// What it was to do.
+        what: &'static str,
+    },
     /// The register does not exist or cannot be reached.
     #[error("core {core} has no register {register:#x} that can be {access}")]
     NoSuchRegister {

@@ -39,13 +39,14 @@ impl Board {
         self.gdb.write(pc, &code)?;
         stepped?;
         let after = self.core_register(core, PC)?;
-        if after != pc.wrapping_add(instruction.len() as u32) {
+        let (done, unmoved) = (after == pc.wrapping_add(instruction.len() as u32), after == pc);
+        if !done && !unmoved {
             return Err(BoardError::Faulted { core, what });
         }
         for (register, value) in [(0, old.0), (1, old.1), (XPSR, xpsr), (PC, pc)] {
             self.set_core_register(core, register, value)?;
         }
-        Ok(())
+        if done { Ok(()) } else { Err(BoardError::Unmoved { core, what }) }
     }
 
     /// Makes a core that sleeps leave WFI at its next step, as a debug access to a real one need not: an interrupt that it

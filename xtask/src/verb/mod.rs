@@ -30,7 +30,7 @@ pub enum Verb {
     Lint(lint::Args),
     /// Print flash and RAM of each demo with the kit and without it, side by side.
     Size(size::Args),
-    /// Count what it costs in instructions, beside the goals.
+    /// Measure what it costs, in instructions, bytes and halts, beside the goals; writes BENCHMARKS.md.
     Bench(bench::Args),
 }
 

@@ -1,4 +1,4 @@
-//! Instruction counts on the Cortex-M33: the firmware of `bench/firmware` under QEMU with the plugin of `bench/plugin`.
+//! Runs firmware under QEMU with the counting plugin: the firmware of `bench/firmware` under QEMU with the plugin of `bench/plugin`.
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,0 +1,56 @@
+//! What is counted on the target, by name.
+use super::count::Counts;
+
+/// One line of the table.
+pub struct Row {
+    /// Its name, in the table and in the record.
+    pub what: &'static str,
+    /// What it adds up to, from the counts of the spans.
+    pub figure: fn(&Counts) -> Option<u64>,
+}
+
+fn usual(counts: &Counts, span: &str) -> Option<u64> {
+    counts.get(span).map(|count| count.usual)
+}
+
+fn most(counts: &Counts, span: &str) -> Option<u64> {
+    counts.get(span).map(|count| count.most)
+}
+
+/// Round trips that the demo `round_trip` makes.
+const ROUND_TRIPS: u64 = 1000;
+
+/// Every line.
+pub const ROWS: &[Row] = &[
+    Row { what: "local record, timestamped", figure: |counts| usual(counts, "local_record") },
+    Row {
+        what: "the same, with the sync record that comes every 1024 events",
+        figure: |counts| most(counts, "local_record"),
+    },
+    Row { what: "event, recording off, nothing armed", figure: |counts| most(counts, "recording_off") },
+    Row { what: "send, clock and stamp, 4 nodes", figure: |counts| most(counts, "send_4") },
+    Row { what: "receive, clock and stamp, 4 nodes", figure: |counts| most(counts, "receive_4") },
+    Row { what: "send with its record, 4 nodes", figure: |counts| usual(counts, "send_record_4") },
+    Row { what: "receive with its record, 4 nodes", figure: |counts| usual(counts, "receive_record_4") },
+    Row { what: "send, clock and stamp, 32 nodes of which 2 talk", figure: |counts| usual(counts, "send_32") },
+    Row { what: "receive, clock and stamp, 32 nodes of which 2 talk", figure: |counts| usual(counts, "receive_32") },
+    Row { what: "merge of 4 entries", figure: |counts| most(counts, "merge_4") },
+    Row { what: "merge of 32 entries", figure: |counts| most(counts, "merge_32") },
+    Row { what: "predicate evaluation, one armed", figure: |counts| most(counts, "evaluation") },
+    Row {
+        what: "what one armed comparison adds to a local record",
+        figure: |counts| most(counts, "one_armed")?.checked_sub(usual(counts, "local_record")?),
+    },
+    Row {
+        what: "what four armed comparisons add to a local record",
+        figure: |counts| most(counts, "four_armed")?.checked_sub(usual(counts, "local_record")?),
+    },
+    Row { what: "halt marker arrives", figure: |counts| most(counts, "marker") },
+    Row { what: "mailbox round trip, both cores", figure: |counts| Some(usual(counts, "round_trips")? / ROUND_TRIPS) },
+    Row {
+        what: "the same, kit compiled out",
+        figure: |counts| Some(usual(counts, "plain_round_trips")? / ROUND_TRIPS),
+    },
+    Row { what: "interrupts masked, the longest usual one", figure: |counts| usual(counts, "masked") },
+    Row { what: "interrupts masked, the longest of the run", figure: |counts| most(counts, "masked") },
+];

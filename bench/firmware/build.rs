@@ -8,7 +8,9 @@ fn main() {
         let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
         fs::copy("../../memory.x", out.join("memory.x")).expect("copy the root memory.x");
         println!("cargo:rustc-link-search={}", out.display());
-        for argument in ["-Tlink.x", "--nmagic"] {
+        // Unasked, defmt compiles in errors only.
+        println!("cargo:rustc-env=DEFMT_LOG=info");
+        for argument in ["-Tlink.x", "-Tdefmt.x", "--nmagic"] {
             println!("cargo:rustc-link-arg-bins={argument}");
         }
     }

@@ -88,6 +88,12 @@ impl Firmware {
         Self { package: name, artifact: Artifact::Bin(name), on_target: false, kit: true }
     }
 
+    /// The same on the agent, in a system of 4 or, for any other number, of 32 nodes.
+    pub fn agent_benchmarks(nodes: u32) -> Self {
+        let name = if nodes == 4 { "bench-nodes-4" } else { "bench-nodes-32" };
+        Self { package: "stillpoint-bench-agent", artifact: Artifact::Bin(name), on_target: false, kit: true }
+    }
+
     /// Builds it and returns its ELF file.
     pub fn build(self, toolchain: Toolchain) -> Result<PathBuf, BuildError> {
         let none = || BuildError::NoExecutable(format!("{:?} of {}", self.artifact, self.package));

@@ -10,6 +10,7 @@ use core::hint::black_box;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicU32, Ordering};
 use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
+use defmt_rtt as _;
 use stillpoint_core::log::{LogRing, LogWriter, Recording};
 use stillpoint_core::predicate::{
     Detector, EvalContext, Generation, Op, Outcome, Predicates, Program, ProgramBuilder, Relation, SlotId,
@@ -64,6 +65,15 @@ fn merge_32(clock: &mut VectorClock<32>, other: &VectorClock<32>) {
     span!("merge_32", clock.merge(other));
 }
 
+// As exact as ours: a load.
+defmt::timestamp!("{=u32}", counter());
+
+/// What stands beside a tracepoint: a line of the text log, with one number, into the ring of its RTT transport.
+#[inline(never)]
+fn defmt_record(number: u32) {
+    span!("defmt", defmt::info!("answered {=u32}", number));
+}
+
 /// What an agent does at a tracepoint: the event that is logged is the one that was told, whose kind is known here.
 #[inline(always)]
 fn local_event(node: &mut Node<4>, writer: &mut LogWriter<4>, tag: u16) {
@@ -103,8 +113,29 @@ fn four_comparisons(node: &mut Node<4>, writer: &mut LogWriter<4>, tag: u16) {
 
 /// The evaluation alone, without the event around it.
 #[inline(never)]
-fn evaluation(predicates: &mut Predicates, event: &Event, context: &EvalContext<'_>) -> Outcome {
-    span!("evaluation", predicates.after_event(event, context))
+fn evaluation_none(predicates: &mut Predicates, event: &Event, context: &EvalContext<'_>) -> Outcome {
+    span!("evaluation_none", predicates.after_event(event, context))
+}
+
+#[inline(never)]
+fn evaluation_one(predicates: &mut Predicates, event: &Event, context: &EvalContext<'_>) -> Outcome {
+    span!("evaluation_one", predicates.after_event(event, context))
+}
+
+#[inline(never)]
+fn evaluation_four(predicates: &mut Predicates, event: &Event, context: &EvalContext<'_>) -> Outcome {
+    span!("evaluation_four", predicates.after_event(event, context))
+}
+
+type Evaluation = fn(&mut Predicates, &Event, &EvalContext<'_>) -> Outcome;
+
+/// Evaluates what is armed at `node`, a few times.
+fn evaluate(node: &Node<4>, evaluation: Evaluation) {
+    let mut predicates = node.predicates().clone();
+    let context = EvalContext { count: 5, epoch: 0, clock: &[5, 0, 0, 0] };
+    for round in 0..20 {
+        let _ = evaluation(black_box(&mut predicates), black_box(&Event::local(round)), black_box(&context));
+    }
 }
 
 #[inline(never)]
@@ -178,21 +209,26 @@ fn clocks() {
 }
 
 #[inline(never)]
+fn text() {
+    for number in 0..20 {
+        defmt_record(black_box(number));
+    }
+}
+
+#[inline(never)]
 fn records() {
     let (mut node, mut writer) = (node::<4>(0), LogWriter::new());
     for round in 0..200 {
         local_record(black_box(&mut node), &mut writer, black_box(round & 63));
     }
+    evaluate(&node, evaluation_none);
     arm(&mut node, SlotId::ALL[0]);
+    evaluate(&node, evaluation_one);
     for round in 0..20 {
         one_comparison(black_box(&mut node), &mut writer, black_box(round));
     }
-    let mut predicates = node.predicates().clone();
-    let context = EvalContext { count: 5, epoch: 0, clock: &[5, 0, 0, 0] };
-    for round in 0..20 {
-        let _ = evaluation(black_box(&mut predicates), black_box(&Event::local(round)), black_box(&context));
-    }
     SlotId::ALL.into_iter().skip(1).for_each(|slot| arm(&mut node, slot));
+    evaluate(&node, evaluation_four);
     for round in 0..20 {
         four_comparisons(black_box(&mut node), &mut writer, black_box(round));
     }
@@ -255,6 +291,7 @@ fn messages_of_32() {
 fn main() -> ! {
     empty();
     clocks();
+    text();
     records();
     messages();
     messages_of_32();

@@ -4,13 +4,18 @@
 //! line `NAME RUNS MINIMUM MAXIMUM` for each span. Counts are those of the core that enters the span, and do not depend on
 //! how fast the machine is. `total=NAME:BEGIN:END` is a span in which the instructions of all cores are counted.
 //!
+//! `since=NAME:BEGIN:END` counts from the last time a core passed `BEGIN` to when it gets to `END`, beside whatever span it
+//! is in. `functions=FILE` names a file with a line `BEGIN END` for each function; for each that a total executed there is a
+//! line `function:BEGIN 1 COUNT COUNT`. `stop=ADDRESS:CORES` ends QEMU when as many cores have come to an address.
+//!
 //! For each place at which interrupts are masked there is a line `masked:ADDRESS RUNS MINIMUM MAXIMUM` besides: how many
 //! instructions later they are open again. Where there is a total, they are counted from its beginning on.
 //!
 //! QEMU ships no header with its packages, so what is used of its plugin interface, version 1, is declared here.
-use std::collections::BTreeMap;
+mod state;
+
+use state::State;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::fmt::Write as _;
 use std::sync::{Mutex, OnceLock};
 
 #[repr(C)]
@@ -42,57 +47,19 @@ unsafe extern "C" {
         data: *mut c_void,
     );
     fn qemu_plugin_register_atexit_cb(id: u64, callback: ExitCallback, data: *mut c_void);
+    /// The C library's: QEMU takes a termination signal as a wish to end in an orderly way.
+    fn kill(process: c_int, signal: c_int) -> c_int;
 }
+
+const SIGTERM: c_int = 15;
 
 /// The version of the interface that is declared above.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = 1;
 
-struct Span {
-    name: String,
-    begin: u64,
-    end: u64,
-    /// Whether the instructions of all cores count.
-    of_all: bool,
-    counts: Counts,
-}
-
-#[derive(Clone, Copy)]
-struct Counts {
-    runs: u64,
-    least: u64,
-    most: u64,
-}
-
-impl Counts {
-    const NONE: Self = Self { runs: 0, least: u64::MAX, most: 0 };
-
-    fn add(&mut self, count: u64) {
-        *self = Self { runs: self.runs + 1, least: self.least.min(count), most: self.most.max(count) };
-    }
-}
-
 /// The two instructions that mask and unmask interrupts.
 const CPSID: u16 = 0xB672;
 const CPSIE: u16 = 0xB662;
-
-#[derive(Default)]
-struct State {
-    out: String,
-    spans: Vec<Span>,
-    cores: Vec<Core>,
-    /// Instructions of all cores so far.
-    executed: u64,
-    masked: BTreeMap<u64, Counts>,
-}
-
-#[derive(Clone, Default)]
-struct Core {
-    /// The span it is in, and the instructions since.
-    inside: Option<(usize, u64)>,
-    /// Where it masked its interrupts, and the instructions since.
-    masked: Option<(u64, u64)>,
-}
 
 static STATE: OnceLock<Mutex<State>> = OnceLock::new();
 
@@ -127,64 +94,6 @@ pub unsafe extern "C" fn qemu_plugin_install(
     0
 }
 
-impl State {
-    fn take(&mut self, argument: &str) -> Result<(), &'static str> {
-        match argument.split_once('=') {
-            Some(("out", path)) => self.out = path.to_owned(),
-            Some((kind @ ("span" | "total"), span)) => {
-                let mut parts = span.rsplitn(3, ':');
-                let mut address = || parts.next().and_then(|text| u64::from_str_radix(text, 16).ok());
-                let (Some(end), Some(begin)) = (address(), address()) else { return Err("wants NAME:BEGIN:END") };
-                let name = parts.next().ok_or("wants NAME:BEGIN:END")?.to_owned();
-                self.spans.push(Span { name, begin, end, of_all: kind == "total", counts: Counts::NONE });
-            }
-            _ => return Err("unknown argument"),
-        }
-        Ok(())
-    }
-
-    fn execute(&mut self, core: usize, address: u64) {
-        if self.cores.len() <= core {
-            self.cores.resize(core + 1, Core::default());
-        }
-        self.executed += 1;
-        let own = &mut self.cores[core];
-        if let Some((_, count)) = &mut own.masked {
-            *count += 1;
-        }
-        let entered = || self.spans.iter().position(|span| span.begin == address).map(|place| (place, 0));
-        let Some((place, count)) = own.inside.or_else(entered) else { return };
-        let span = &mut self.spans[place];
-        if address == span.end {
-            span.counts.add(if span.of_all { self.executed - count } else { count });
-            own.inside = None;
-        } else if span.of_all {
-            if own.inside.is_none() {
-                own.inside = Some((place, self.executed));
-                // What masked interrupts before, at the start of the program, is not what is measured.
-                self.masked.clear();
-            }
-        } else {
-            own.inside = Some((place, count + 1));
-        }
-    }
-
-    /// After the instruction itself was counted.
-    fn mask(&mut self, core: usize, address: u64) {
-        self.execute(core, address);
-        if let Some(core) = self.cores.get_mut(core) {
-            core.masked = core.masked.or(Some((address, 0)));
-        }
-    }
-
-    fn unmask(&mut self, core: usize, address: u64) {
-        self.execute(core, address);
-        if let Some((place, count)) = self.cores.get_mut(core).and_then(|core| core.masked.take()) {
-            self.masked.entry(place).or_insert(Counts::NONE).add(count);
-        }
-    }
-}
-
 extern "C" fn on_translate(_id: u64, block: *mut Block) {
     // SAFETY: QEMU passes a block that lives during this call, and asks only for instructions it has.
     unsafe {
@@ -202,7 +111,11 @@ extern "C" fn on_translate(_id: u64, block: *mut Block) {
 }
 
 extern "C" fn on_execute(core: c_uint, address: *mut c_void) {
-    with_state(|state| state.execute(core as usize, address.addr() as u64));
+    let is_over = with_state(|state| state.execute(core as usize, address.addr() as u64));
+    if is_over == Some(true) {
+        // SAFETY: QEMU handles this signal, in another thread than this one, and the state is not locked any more.
+        unsafe { kill(std::process::id() as c_int, SIGTERM) };
+    }
 }
 
 extern "C" fn on_mask(core: c_uint, address: *mut c_void) {
@@ -213,22 +126,15 @@ extern "C" fn on_unmask(core: c_uint, address: *mut c_void) {
     with_state(|state| state.unmask(core as usize, address.addr() as u64));
 }
 
-fn with_state(act: impl FnOnce(&mut State)) {
-    if let Some(mut state) = STATE.get().and_then(|state| state.lock().ok()) {
-        act(&mut state);
-    }
+fn with_state<R>(act: impl FnOnce(&mut State) -> R) -> Option<R> {
+    let mut state = STATE.get()?.lock().ok()?;
+    Some(act(&mut state))
 }
 
 extern "C" fn on_exit(_id: u64, _data: *mut c_void) {
     with_state(|state| {
-        let mut text = String::new();
-        let spans = state.spans.iter().map(|span| (span.name.clone(), span.counts));
-        let masked = state.masked.iter().map(|(place, counts)| (format!("masked:{place:x}"), *counts));
-        for (name, Counts { runs, least, most }) in spans.chain(masked) {
-            let _ = writeln!(text, "{name} {runs} {} {most}", if runs == 0 { 0 } else { least });
-        }
-        if let Err(problem) = std::fs::write(&state.out, text) {
-            eprintln!("stillpoint-count: cannot write {}: {problem}", state.out);
+        if let Err(problem) = state.write() {
+            eprintln!("stillpoint-count: {problem}");
         }
     });
 }

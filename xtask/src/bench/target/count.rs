@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use object::{Object as _, ObjectSymbol as _};
 use qemu_probe::{Exit, Machine, MachineKind};
 
-use crate::firmware::Firmware;
-use crate::qemu;
-use crate::toolchain::{CORTEX_M33, Toolchain, cargo};
+use super::image::Image;
+use crate::toolchain::cargo;
 
 /// Instructions from the begin of a span to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,43 +23,75 @@ pub type Counts = BTreeMap<String, Count>;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Builds plugin and firmware, runs them, and returns the counts.
-pub fn count() -> anyhow::Result<Counts> {
-    qemu::ready()?;
-    let toolchain = Toolchain::ready(&[CORTEX_M33])?;
-    let plugin = build_plugin()?;
-    let mut counts = counts_of(&Firmware::benchmarks().build(toolchain)?, &plugin)?;
-    let demo = Firmware::example("round_trip");
-    let without_kit = counts_of(&demo.without_kit().build(toolchain)?, &plugin)?;
-    let with_kit = counts_of(&demo.build(toolchain)?, &plugin)?;
-    let masked = longest_masked(&with_kit).context("the demo round_trip never masked interrupts")?;
-    counts.insert("masked".into(), masked);
-    counts.insert("plain_round_trips".into(), without_kit["round_trips"]);
-    counts.insert("round_trips".into(), with_kit["round_trips"]);
-    Ok(counts)
+/// The built plugin.
+pub struct Plugin(PathBuf);
+
+/// What came of a run.
+pub struct Run {
+    /// The image that ran.
+    pub image: Image,
+    /// Its counts.
+    pub counts: Counts,
 }
 
-/// For how many instructions interrupts were masked at most, at the place where that was longest.
-fn longest_masked(counts: &Counts) -> Option<Count> {
-    let places = counts.iter().filter(|(name, _)| name.starts_with("masked:"));
-    places.map(|(_, count)| *count).max_by_key(|count| (count.usual, count.most))
+impl Plugin {
+    /// Builds it.
+    pub fn build() -> anyhow::Result<Self> {
+        build_plugin().map(Self)
+    }
+
+    /// Runs `elf` with these words on its command line until it ends, or until both cores have parked.
+    pub fn run(&self, elf: &Path, words: &[&str]) -> anyhow::Result<Run> {
+        let image = Image::read(elf)?;
+        let (out, functions) = (elf.with_extension("counts"), elf.with_extension("functions"));
+        // What an earlier run left must not pass for this one's.
+        let _ = std::fs::remove_file(&out);
+        std::fs::write(&functions, image.function_list())
+            .with_context(|| format!("cannot write {}", functions.display()))?;
+        let mut arguments = vec![format!("out={}", out.display()), format!("functions={}", functions.display())];
+        arguments.extend(image.spans()?);
+        if let Ok(halt) = image.address("halt_begin") {
+            let (bell, park) = (image.address("urgent_doorbell")?, image.address("stillpoint_park")?);
+            arguments.push(format!("since=halt:{halt:x}:{park:x}"));
+            arguments.push(format!("since=bell:{bell:x}:{park:x}"));
+            arguments.push(format!("stop={park:x}:2"));
+        }
+        // Virtual time that counts instructions: what a timestamp says is then the same in every run, too.
+        let words = ["bench"].iter().chain(words).copied();
+        let builder = Machine::builder(MachineKind::Mps2An521).elf(elf).semihosting(words).gdb(false).icount(0);
+        let mut machine = builder.plugin(self.0.clone(), arguments).start()?;
+        match machine.wait(LIMIT)? {
+            Exit::Code(0) => {}
+            other => bail!("{} ended with {other:?}; it last said: {}", elf.display(), machine.console()),
+        }
+        let text =
+            std::fs::read_to_string(&out).with_context(|| format!("the plugin did not write {}", out.display()))?;
+        Ok(Run { image, counts: parse(&text)? })
+    }
 }
 
-fn counts_of(elf: &Path, plugin: &Path) -> anyhow::Result<Counts> {
-    let out = elf.with_extension("counts");
-    let mut arguments = vec![format!("out={}", out.display())];
-    for (kind, name, begin, end) in spans(elf)? {
-        arguments.push(format!("{kind}={name}:{begin:x}:{end:x}"));
+impl Run {
+    /// The place at which interrupts were masked for longest by `measure`: where, and for how long.
+    pub fn longest_masked(&self, measure: fn(&Count) -> u64) -> Option<(u64, u64)> {
+        let places =
+            self.counts.iter().filter_map(|(name, count)| Some((address_in(name, "masked:")?, measure(count))));
+        places.max_by_key(|(_, count)| *count)
     }
-    // Virtual time that counts instructions: what a timestamp says is then the same in every run, too.
-    let builder = Machine::builder(MachineKind::Mps2An521).elf(elf).semihosting(["bench"]).gdb(false).icount(0);
-    let mut machine = builder.plugin(plugin.to_owned(), arguments).start()?;
-    match machine.wait(LIMIT)? {
-        Exit::Code(0) => {}
-        other => bail!("the benchmark firmware ended with {other:?}; it last said: {}", machine.console()),
+
+    /// Instructions of each function while the total was counted, the dearest first.
+    pub fn functions(&self) -> Vec<(String, u64)> {
+        let mut functions: Vec<(String, u64)> = self
+            .counts
+            .iter()
+            .filter_map(|(name, count)| Some((self.image.function(address_in(name, "function:")?)?, count.most)))
+            .collect();
+        functions.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        functions
     }
-    let text = std::fs::read_to_string(&out).with_context(|| format!("the plugin did not write {}", out.display()))?;
-    parse(&text)
+}
+
+fn address_in(name: &str, prefix: &str) -> Option<u64> {
+    u64::from_str_radix(name.strip_prefix(prefix)?, 16).ok()
 }
 
 fn build_plugin() -> anyhow::Result<PathBuf> {
@@ -75,24 +105,6 @@ fn build_plugin() -> anyhow::Result<PathBuf> {
         files.map(PathBuf::from).find(|file| file.extension().is_some_and(|ending| ending == "so" || ending == "dylib"))
     });
     library.context("cargo built no library from stillpoint-count")
-}
-
-/// The spans of an image: kind, name, first address, first address after it.
-fn spans(elf: &Path) -> anyhow::Result<Vec<(&'static str, String, u64, u64)>> {
-    let bytes = std::fs::read(elf).with_context(|| format!("cannot read {}", elf.display()))?;
-    let file = object::File::parse(&*bytes).with_context(|| format!("{} is no ELF file", elf.display()))?;
-    let labels: BTreeMap<String, u64> =
-        file.symbols().filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address() & !1))).collect();
-    let mut found = Vec::new();
-    for kind in ["span", "total"] {
-        for (label, begin) in &labels {
-            let Some(name) = label.strip_prefix(&format!("{kind}_begin_")) else { continue };
-            let end = labels.get(&format!("{kind}_end_{name}")).with_context(|| format!("{kind} {name} has no end"))?;
-            found.push((kind, name.to_owned(), *begin, *end));
-        }
-    }
-    ensure!(!found.is_empty(), "{} has no span", elf.display());
-    Ok(found)
 }
 
 fn parse(text: &str) -> anyhow::Result<Counts> {

@@ -18,7 +18,7 @@ fn most(counts: &Counts, span: &str) -> Option<u64> {
 }
 
 /// Round trips that the demo `round_trip` makes.
-const ROUND_TRIPS: u64 = 1000;
+pub const ROUND_TRIPS: u64 = 1000;
 
 /// Every line.
 pub const ROWS: &[Row] = &[
@@ -36,7 +36,9 @@ pub const ROWS: &[Row] = &[
     Row { what: "receive, clock and stamp, 32 nodes of which 2 talk", figure: |counts| usual(counts, "receive_32") },
     Row { what: "merge of 4 entries", figure: |counts| most(counts, "merge_4") },
     Row { what: "merge of 32 entries", figure: |counts| most(counts, "merge_32") },
-    Row { what: "predicate evaluation, one armed", figure: |counts| most(counts, "evaluation") },
+    Row { what: "predicate evaluation, none armed", figure: |counts| most(counts, "evaluation_none") },
+    Row { what: "predicate evaluation, one armed", figure: |counts| most(counts, "evaluation_one") },
+    Row { what: "predicate evaluation, four armed", figure: |counts| most(counts, "evaluation_four") },
     Row {
         what: "what one armed comparison adds to a local record",
         figure: |counts| most(counts, "one_armed")?.checked_sub(usual(counts, "local_record")?),
@@ -45,12 +47,13 @@ pub const ROWS: &[Row] = &[
         what: "what four armed comparisons add to a local record",
         figure: |counts| most(counts, "four_armed")?.checked_sub(usual(counts, "local_record")?),
     },
-    Row { what: "halt marker arrives", figure: |counts| most(counts, "marker") },
+    Row { what: "halt marker handled by the node", figure: |counts| most(counts, "marker") },
+    Row { what: "halt begun here, to park", figure: |counts| most(counts, "halt") },
+    Row { what: "halt from the other core, doorbell to park", figure: |counts| most(counts, "bell") },
     Row { what: "mailbox round trip, both cores", figure: |counts| Some(usual(counts, "round_trips")? / ROUND_TRIPS) },
     Row {
         what: "the same, kit compiled out",
         figure: |counts| Some(usual(counts, "plain_round_trips")? / ROUND_TRIPS),
     },
-    Row { what: "interrupts masked, the longest usual one", figure: |counts| usual(counts, "masked") },
-    Row { what: "interrupts masked, the longest of the run", figure: |counts| most(counts, "masked") },
+    Row { what: "defmt over RTT: one line with a u32 and a timestamp", figure: |counts| most(counts, "defmt") },
 ];

@@ -68,6 +68,13 @@ fn on_target(record: &Record, name: &str) -> Option<f64> {
     record.number(Which::Target, name)
 }
 
+/// The largest of the bytes whose names begin with this.
+fn dearest(record: &Record, prefix: &str) -> Option<f64> {
+    let bytes = record.sections.get(&Which::Bytes)?;
+    let counts = bytes.counts.iter().filter(|(name, _)| name.starts_with(prefix));
+    counts.filter_map(|(_, count)| count.as_f64()).reduce(f64::max)
+}
+
 /// Those of the design, then those that we set ourselves on the way.
 pub const GOALS: &[Goal] = &[
     Goal {
@@ -108,12 +115,56 @@ pub const GOALS: &[Goal] = &[
         idea: "four entries a turn with loads and stores of several registers.",
     },
     Goal {
+        measure: "log bytes per local event, timestamped (mean, dearest workload)",
+        reference: "SystemView 3 (void)",
+        limit: Limit::AtMost(3.0),
+        figure: |record| dearest(record, "record of a local event, "),
+        cause: "times between events take more than two bytes.",
+        idea: "a coarser counter.",
+    },
+    Goal {
+        measure: "log bytes per message event, timestamped (mean, dearest workload)",
+        reference: "SystemView 5 (u32)",
+        limit: Limit::AtMost(4.0),
+        figure: |record| dearest(record, "record of a message event, "),
+        cause: "times between events take more than two bytes.",
+        idea: "a coarser counter.",
+    },
+    Goal {
+        measure: "causal bytes added to a message, 4 nodes, steady state (mean, dearest workload)",
+        reference: "modality-probe 12",
+        limit: Limit::AtMost(6.0),
+        figure: |record| {
+            let workloads = ["ring", "all to all", "pipeline"].map(|it| format!("vector stamp, {it}, 4 nodes"));
+            let bytes = workloads.iter().map(|name| record.number(Which::Bytes, name));
+            bytes.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+        },
+        cause: "every entry of the vector has changed since the last message.",
+        idea: "differences of less than a byte.",
+    },
+    Goal {
         measure: "interrupts masked, worst case per event, 4 nodes, one predicate armed, instructions",
         reference: "",
         limit: Limit::AtMost(200.0),
         figure: |record| on_target(record, "interrupts masked, 4 nodes, 1 armed"),
         cause: "before the first message of a session, and every 1024 events, a sync record that says where the node stands is written inside the event's own section; without it, the longest is as the target's table says under usual.",
         idea: "write the sync record in a section of its own after the event.",
+    },
+    Goal {
+        measure: "agent RAM per node, logs, message buffers and link windows apart, bytes (dearest demo)",
+        reference: "SystemView 600",
+        limit: Limit::AtMost(1024.0),
+        figure: |record| dearest(record, "RAM of the kit per node, "),
+        cause: "a stack of its own for the crash of each core takes the most, then each agent and its control block.",
+        idea: "share one crash stack between the cores, and narrow the words of the control block.",
+    },
+    Goal {
+        measure: "flash of the kit, bytes (dearest demo)",
+        reference: "SystemView 2 KB",
+        limit: Limit::AtMost(8192.0),
+        figure: |record| dearest(record, "flash of the kit, "),
+        cause: "everything the kit can do is in every image: predicates, delayed halts, links and crash reports, used or not.",
+        idea: "features, or tables filled by what the program opens, so that the linker leaves out what it does not use.",
     },
     Goal {
         measure: "event, recording off, nothing armed, instructions",

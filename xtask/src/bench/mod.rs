@@ -3,6 +3,7 @@
 //! [`target`] counts instructions on the Cortex-M33 here; every other section is a program of its own that prints one
 //! JSON object, a [`Section`]. [`Record`] is all of them as `bench/recorded.json` keeps them, and BENCHMARKS.md is
 //! nothing but [`document`] of that record.
+mod bytes;
 mod check;
 mod document;
 mod goals;
@@ -50,9 +51,11 @@ impl Which {
 
     /// Measures it anew.
     pub fn measure(self) -> anyhow::Result<Section> {
+        let program = format!("stillpoint-bench-{}", self.name());
         let measured = match self {
             Self::Target => target::measure(),
-            _ => section::from_program(&format!("stillpoint-bench-{}", self.name())),
+            Self::Bytes => bytes::measure(&program),
+            Self::Host | Self::Halting | Self::Scaling => section::from_program(&program),
         };
         measured.with_context(|| format!("the section `{}` was not measured", self.name()))
     }

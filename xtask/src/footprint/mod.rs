@@ -5,10 +5,12 @@
 mod code;
 mod dwarf;
 mod kit;
+mod pair;
 mod statics;
 
 pub use code::{Code, Origin};
 pub use kit::kit_in;
+pub use pair::{PURPOSES, Pair};
 pub use statics::{Purpose, Static};
 
 use std::path::Path;

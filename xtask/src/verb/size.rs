@@ -10,38 +10,21 @@
 //!     agents                                    1000        -     1000
 //!     ...
 //!   flash of the kit                            8000 of  8192: met
-//!   RAM of the kit per node, log ring apart      900 of  1024: met
+//!   RAM of the kit per node, logs, messages, links apart  900 of  1024: met
 //!   nothing of the kit is in the one without it
 //! ```
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::firmware::Firmware;
-use crate::footprint::{Footprint, Origin, Purpose, kit_in};
+use crate::footprint::{Footprint, Origin, PURPOSES, Pair};
 use crate::toolchain::{CORTEX_M33, Toolchain};
 
-/// The demos that are built both ways.
-const DEMOS: [&str; 3] = ["token_ring", "pipeline", "rpc_timeouts"];
-/// Nodes of a board: one for each core.
-const NODES: u64 = 2;
-/// What the kit may occupy; log rings are reported apart.
+/// What the kit may occupy; logs, message buffers and link windows are reported apart.
 const FLASH_GOAL: u64 = 8 * 1024;
 const RAM_GOAL: u64 = 1024;
-
-/// What the RAM is for, and its name in the table.
-const PURPOSES: [(&str, Purpose); 7] = [
-    ("agents", Purpose::Agents),
-    ("control blocks", Purpose::ControlBlocks),
-    ("log rings", Purpose::LogRings),
-    ("message buffers", Purpose::Channels),
-    ("link windows", Purpose::Links),
-    ("text log", Purpose::Text),
-    ("stacks", Purpose::Stacks),
-];
 
 /// How to print it.
 #[derive(clap::Args)]
@@ -58,28 +41,9 @@ pub struct Args {
     check: bool,
 }
 
-/// A demo, both ways.
-struct Pair {
-    name: String,
-    /// The one with the kit.
-    elf: PathBuf,
-    with: Footprint,
-    without: Footprint,
-    /// What of the kit is in the one without.
-    left_over: Vec<String>,
-}
-
 /// Builds every demo both ways and measures it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let toolchain = Toolchain::ready(&[CORTEX_M33])?;
-    let without = Firmware::examples().without_kit().build_all(toolchain)?;
-    let with = Firmware::examples().build_all(toolchain)?;
-    let mut pairs = Vec::new();
-    for (name, elf) in with.into_iter().filter(|(name, _)| DEMOS.contains(&name.as_str())) {
-        let Some((_, plain)) = without.iter().find(|(other, _)| *other == name) else { continue };
-        let (with, without) = (Footprint::of(&elf)?, Footprint::of(plain)?);
-        pairs.push(Pair { name, elf, with, without, left_over: kit_in(plain)? });
-    }
+    let pairs = Pair::of_every_demo(Toolchain::ready(&[CORTEX_M33])?)?;
     if args.json {
         println!("{:#}", Value::Array(pairs.iter().map(as_json).collect()));
     } else {
@@ -88,19 +52,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let missed: Vec<&str> = pairs.iter().filter(|pair| !is_good(pair)).map(|pair| pair.name.as_str()).collect();
     ensure!(!args.check || missed.is_empty(), "{} not as small as it should be", missed.join(", "));
     Ok(())
-}
-
-impl Pair {
-    /// Bytes of flash that the kit adds.
-    fn kit_flash(&self) -> u64 {
-        self.with.flash.saturating_sub(self.without.flash)
-    }
-
-    /// Bytes of RAM that the kit adds for each node, log rings apart.
-    fn kit_ram_per_node(&self) -> u64 {
-        let logs = self.with.serving(Purpose::LogRings);
-        self.with.ram.saturating_sub(logs).saturating_sub(self.without.ram).div_ceil(NODES)
-    }
 }
 
 fn is_good(pair: &Pair) -> bool {
@@ -158,7 +109,7 @@ fn as_table(pair: &Pair, verbose: bool) -> String {
     row("  tasks, drivers", rest(with), rest(without));
     for (name, bytes, goal) in [
         ("flash of the kit", pair.kit_flash(), FLASH_GOAL),
-        ("RAM of the kit per node, log ring apart", pair.kit_ram_per_node(), RAM_GOAL),
+        ("RAM of the kit per node, logs, messages, links apart", pair.kit_ram_per_node(), RAM_GOAL),
     ] {
         let verdict = if bytes <= goal { "met" } else { "over" };
         let _ = writeln!(text, "  {name:<52} {bytes:>8} of {goal:>5}: {verdict}");
@@ -189,7 +140,7 @@ fn as_json(pair: &Pair) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::footprint::{Code, Static};
+    use crate::footprint::{Code, Purpose, Static};
 
     fn footprint(flash: u64, ram: u64, statics: &[(Purpose, u64)]) -> Footprint {
         let statics = statics.iter().map(|&(purpose, size)| Static { name: "X".into(), size, purpose }).collect();
@@ -199,15 +150,15 @@ mod tests {
 
     fn pair() -> Pair {
         let with =
-            footprint(9000, 70_100, &[(Purpose::LogRings, 65_536), (Purpose::Agents, 2000), (Purpose::Text, 64)]);
-        let without = footprint(1000, 2064, &[(Purpose::Text, 64)]);
+            footprint(9000, 70_100, &[(Purpose::LogRings, 65_536), (Purpose::Agents, 2000), (Purpose::Channels, 500)]);
+        let without = footprint(1000, 2064, &[(Purpose::Channels, 300)]);
         Pair { name: "token_ring".into(), elf: "token_ring".into(), with, without, left_over: vec![] }
     }
 
     #[test]
-    fn the_kit_is_the_difference_and_log_rings_are_reported_apart() {
+    fn the_kit_is_the_difference_and_buffers_are_reported_apart() {
         let pair = pair();
-        assert_eq!((pair.kit_flash(), pair.kit_ram_per_node()), (8000, 1250));
+        assert_eq!((pair.kit_flash(), pair.kit_ram_per_node()), (8000, 1150));
         let table = as_table(&pair, false);
         assert!(
             table.contains("  flash                                                    9000     1000     8000\n"),
@@ -217,7 +168,7 @@ mod tests {
             table.contains("    (link between boards, in both)                           60       60        -\n"),
             "{table}"
         );
-        assert!(table.contains("8000 of  8192: met") && table.contains("1250 of  1024: over"), "{table}");
+        assert!(table.contains("8000 of  8192: met") && table.contains("1150 of  1024: over"), "{table}");
     }
 
     #[test]
@@ -232,7 +183,7 @@ mod tests {
     #[test]
     fn the_json_says_the_same_as_the_table() {
         let value = as_json(&pair());
-        assert_eq!(value["kit"], json!({ "flash": 8000, "ram_per_node": 1250 }));
+        assert_eq!(value["kit"], json!({ "flash": 8000, "ram_per_node": 1150 }));
         assert_eq!(value["with"]["ram_by_purpose"]["log rings"], 65_536);
     }
 }

@@ -303,7 +303,7 @@ fn main() -> ! {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    let _ = cortex_m_semihosting::hprintln!("{}", info);
+    cortex_m_semihosting::hprintln!("{}", info);
     exit(EXIT_FAILURE);
     loop {
         cortex_m::asm::wfi();

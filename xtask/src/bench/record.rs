@@ -41,11 +41,6 @@ impl Record {
         }
         Ok(())
     }
-
-    /// A count or figure of a section, by name.
-    pub fn number(&self, which: Which, name: &str) -> Option<f64> {
-        self.sections.get(&which)?.number(name)
-    }
 }
 
 fn path() -> PathBuf {

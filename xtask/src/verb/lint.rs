@@ -16,6 +16,9 @@ use crate::verb::setup::lint_tools_ready;
 #[command(after_help = "Example:\n  cargo xtask lint\n  cargo fmt --all      puts the format right")]
 pub struct Args {}
 
+/// Programs of the host that measure. They are not built by plain `cargo build`.
+const BENCHMARKS: [&str; 2] = ["stillpoint-count", "stillpoint-bench-bytes"];
+
 /// Runs every check, stopping at the first that fails.
 pub fn run(_: &Args) -> anyhow::Result<()> {
     lint_everything()
@@ -39,11 +42,15 @@ pub fn lint_everything() -> anyhow::Result<()> {
         "warnings",
     ]))?;
     command::run(cargo().args(["clippy", "--quiet", "--package", AGENT, "--tests", "--", "-D", "warnings"]))?;
+    say("lint", "benchmarks");
+    let benchmarks = BENCHMARKS.iter().flat_map(|package| ["--package", package]);
+    command::run(cargo().args(["clippy", "--quiet", "--all-targets"]).args(benchmarks).args(["--", "-D", "warnings"]))?;
     say("lint", format_args!("firmware ({})", toolchain.name()));
     debian_clippy_ready(toolchain)?;
     let whole = [Firmware::examples(), Firmware::examples().without_kit()];
     let demos = whole.into_iter().chain([Firmware::replay(), Firmware::sabotaged()]);
-    for firmware in demos.chain([Firmware::unit_tests()]) {
+    let counted = [Firmware::benchmarks(), Firmware::agent_benchmarks(4), Firmware::agent_benchmarks(32)];
+    for firmware in demos.chain([Firmware::unit_tests()]).chain(counted) {
         command::run(firmware.cargo(toolchain, "clippy").args(["--quiet", "--", "-D", "warnings"]))?;
     }
     say("lint", "documentation");

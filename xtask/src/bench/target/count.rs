@@ -80,11 +80,14 @@ impl Run {
 
     /// Instructions of each function while the total was counted, the dearest first.
     pub fn functions(&self) -> Vec<(String, u64)> {
-        let mut functions: Vec<(String, u64)> = self
-            .counts
-            .iter()
-            .filter_map(|(name, count)| Some((self.image.function(address_in(name, "function:")?)?, count.most)))
-            .collect();
+        // Functions that differ only in their types are one here.
+        let mut by_name = BTreeMap::<String, u64>::new();
+        for (name, count) in &self.counts {
+            if let Some(name) = address_in(name, "function:").and_then(|address| self.image.function(address)) {
+                *by_name.entry(name).or_default() += count.most;
+            }
+        }
+        let mut functions: Vec<(String, u64)> = by_name.into_iter().collect();
         functions.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         functions
     }

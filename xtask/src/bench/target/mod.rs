@@ -27,6 +27,7 @@ pub fn measure() -> anyhow::Result<Section> {
     let toolchain = Toolchain::ready(&[CORTEX_M33])?;
     let plugin = Plugin::build()?;
     let mut counts = plugin.run(&Firmware::benchmarks().build(toolchain)?, &[])?.counts;
+    ensure!(counts["empty"].most == 0, "the labels of a span cost {} instructions themselves", counts["empty"].most);
     let demo = Firmware::example("round_trip");
     let without_kit = plugin.run(&demo.without_kit().build(toolchain)?, &[])?;
     let with_kit = plugin.run(&demo.build(toolchain)?, &[])?;

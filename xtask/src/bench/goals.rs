@@ -170,8 +170,8 @@ pub const GOALS: &[Goal] = &[
         limit: Limit::AtMost(1024.0),
         section: Which::Bytes,
         figure: |section| dearest(section, "RAM of the kit per node, "),
-        cause: "a stack of its own for the crash of each core takes the most, then each agent and its control block.",
-        idea: "share one crash stack between the cores, and narrow the words of the control block.",
+        cause: "more than 2 KB are a stack of its own for the crash of each core; agent and control block are 1.2 to 1.6 KB.",
+        idea: "one crash stack for both cores, of the measured depth, and control blocks only as long as the ports in use.",
     },
     Goal {
         measure: "flash of the kit, bytes (dearest demo)",
@@ -179,7 +179,7 @@ pub const GOALS: &[Goal] = &[
         limit: Limit::AtMost(8192.0),
         section: Which::Bytes,
         figure: |section| dearest(section, "flash of the kit, "),
-        cause: "everything the kit can do is in every image: predicates, delayed halts, links and crash reports, used or not.",
+        cause: "everything the kit can do is in every image, used or not: the agent with its links and the host's commands is about 10 KB, predicates 6 KB, the node's step 6 KB, stamps 3 KB; delayed halts add 25 KB where calls are used.",
         idea: "features, or tables filled by what the program opens, so that the linker leaves out what it does not use.",
     },
     Goal {

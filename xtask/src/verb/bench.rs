@@ -26,6 +26,9 @@ pub struct Args {
     /// Compare counts with the recorded ones, and write nothing.
     #[arg(long)]
     check: bool,
+    /// Measure nothing; write BENCHMARKS.md from bench/recorded.json.
+    #[arg(long, conflicts_with_all = ["sections", "check", "json"])]
+    from_record: bool,
     /// Print the sections as JSON.
     #[arg(long)]
     json: bool,
@@ -35,6 +38,9 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     // Before the long part: a record that cannot be read is known at once.
     let mut recorded = Record::load()?;
+    if args.from_record {
+        return recorded.write();
+    }
     let chosen = |which: &Which| args.sections.is_empty() || args.sections.contains(which);
     let mut measured = Record::default();
     for which in Which::ALL.into_iter().filter(chosen) {

@@ -1,20 +1,8 @@
 //! Messages of a channel that were sent and, as far as the logs are read, not yet received.
-use super::clock::newer;
+use super::clock::{LANES, merge_rows, newer};
+use super::sends::Sends;
 use super::taint::Taint;
 use std::collections::VecDeque;
-
-/// A send that its receive may still ask for.
-#[derive(Clone, Debug)]
-pub(super) struct Sent {
-    /// Which message of its session.
-    pub message: u32,
-    /// The sender's event.
-    pub number: u32,
-    /// The clock of the send.
-    pub row: u32,
-    /// What of its past is not known.
-    pub taint: Option<Box<Taint>>,
-}
 
 /// Messages that were sent and not recorded.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +28,7 @@ pub(super) struct Session {
     pub receiver: Option<u32>,
     /// The sender's event after it last did not record all: the count may have begun anew unseen.
     pub seam: Option<u32>,
-    waiting: VecDeque<Sent>,
+    waiting: Sends,
     holes: VecDeque<Hole>,
 }
 
@@ -80,14 +68,24 @@ impl Known {
 /// What is known of a message that a receive asks for.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// Its send.
-    Sent(Sent),
+    /// Its send, which the receiver knows of now: its number, and what of its past is not known.
+    Sent { number: u32, taint: Option<Box<Taint>> },
     /// It was sent and not recorded; all that led to it is known with this event of the sender, if there is one.
     Hole { until: Option<u32>, before_recording: bool },
     /// The sender's log has not come to it.
     NotYet,
     /// It was received before.
     Twice,
+}
+
+/// What the quick way says of a message.
+pub(super) enum Next {
+    /// Its send, which the receiver knows of now.
+    Sent { number: u32 },
+    /// Nothing more was sent than so many.
+    NotYet(u32),
+    /// The long way must tell.
+    Odd,
 }
 
 /// How many holes a session remembers exactly.
@@ -98,7 +96,7 @@ const MOST_WAITING: usize = 1 << 16;
 
 impl Session {
     pub fn new(opened: u32, ordinal: u32) -> Self {
-        let (waiting, holes) = (VecDeque::new(), VecDeque::new());
+        let (waiting, holes) = (Sends::default(), VecDeque::new());
         Self { opened, ordinal, count: 0, consumed: 0, receiver: None, seam: None, waiting, holes }
     }
 
@@ -117,30 +115,45 @@ impl Session {
         self.count = count;
     }
 
-    /// A message was sent. Gives back what is not kept any longer.
-    #[inline]
-    pub fn send(&mut self, sent: Sent) -> Option<Sent> {
-        self.count = sent.message;
-        self.waiting.push_back(sent);
-        if self.waiting.len() > MOST_WAITING { self.waiting.pop_front() } else { None }
-    }
-
-    /// What was sent before the gap was to the receiver's former life.
-    fn forget_before_seam(&mut self, drop: &mut impl FnMut(Sent)) {
-        let Some(seam) = self.seam else { return };
-        while let Some(sent) = self.waiting.pop_front_if(|sent| newer(seam, sent.number)) {
-            drop(sent);
+    /// A message was sent.
+    #[inline(always)]
+    pub fn send(&mut self, message: u32, number: u32, clock: &[[u32; LANES]], taint: Option<&Taint>) {
+        if message.wrapping_sub(1) != self.count {
+            self.skip_to(message.wrapping_sub(1), number, false);
+        }
+        self.count = message;
+        self.waiting.push(message, number, clock, taint);
+        if self.waiting.len() > MOST_WAITING {
+            self.waiting.pop();
         }
     }
 
-    #[inline]
-    fn ask(&mut self, asks: &Asks, message: u32, drop: &mut impl FnMut(Sent)) -> Answer {
+    /// Whether no other session can be meant, where there is only this.
+    #[inline(always)]
+    fn is_certain(&self, asks: &Asks) -> bool {
+        if asks.knows.is_some() { asks.caught_up } else { self.ordinal == asks.ordinal }
+    }
+
+    /// How many messages wait for their receives.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// What was sent before the gap was to the receiver's former life.
+    fn forget_before_seam(&mut self) {
+        let Some(seam) = self.seam else { return };
+        while self.waiting.front().is_some_and(|sent| newer(seam, sent.number)) {
+            self.waiting.pop();
+        }
+    }
+
+    fn ask(&mut self, asks: &Asks, message: u32, clock: &mut [[u32; LANES]]) -> Answer {
         if self.receiver.is_some_and(|receiver| receiver != asks.ordinal) {
             // The receiver was reset, so the count began anew: in a gap, or before it had begun, or it is still to come.
             if self.seam.is_none() && !asks.caught_up {
                 return Answer::NotYet;
             }
-            self.forget_before_seam(drop);
+            self.forget_before_seam();
             self.holes.clear();
         }
         self.receiver = Some(asks.ordinal);
@@ -154,13 +167,16 @@ impl Session {
                 break;
             }
             let found = front.message == message && asks.knows.is_none_or(|known| known.allows(message, front.number));
-            let Some(sent) = self.waiting.pop_front() else { break };
+            let number = front.number;
+            if found {
+                merge_rows(clock, front.clock);
+            }
+            let taint = self.waiting.pop();
             if found {
                 self.consumed = message;
-                return Answer::Sent(sent);
+                return Answer::Sent { number, taint };
             }
-            // It was received when the receiver did not record, or is of a count that ended unseen.
-            drop(sent);
+            // Otherwise it was received when the receiver did not record, or is of a count that ended unseen.
         }
         if newer(message, self.count) {
             return Answer::NotYet;
@@ -177,35 +193,62 @@ impl Session {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channel {
     pub from: u8,
+    /// Who waits for nothing but the next message.
+    pub waiter: Option<u8>,
     /// Oldest first; there are several only while the receiver has not caught up with a reset.
-    pub sessions: VecDeque<Session>,
+    pub sessions: Vec<Session>,
 }
 
 impl Channel {
-    /// Looks for a message that a receive asks for.
-    #[inline]
-    pub fn ask(&mut self, asks: &Asks, message: u32, mut drop: impl FnMut(Sent)) -> Answer {
+    /// Looks for a message that a receive asks for, and merges what is known of it into the receiver's clock.
+    pub fn ask(&mut self, asks: &Asks, message: u32, clock: &mut [[u32; LANES]]) -> Answer {
         let Some(at) = self.find(asks) else { return Answer::NotYet };
         // A receiver that has come to a session never asks for an older one.
-        for mut old in self.sessions.drain(..at) {
-            old.waiting.drain(..).for_each(&mut drop);
-        }
-        self.sessions.front_mut().map_or(Answer::NotYet, |session| session.ask(asks, message, &mut drop))
+        self.sessions.drain(..at);
+        self.sessions.first_mut().map_or(Answer::NotYet, |session| session.ask(asks, message, clock))
     }
 
-    #[inline]
+    /// The next message, where there is nothing to ask about it.
+    #[inline(always)]
+    pub fn next(&mut self, asks: &Asks, message: u32, clock: &mut [[u32; LANES]]) -> Next {
+        let [session] = &mut self.sessions[..] else { return Next::Odd };
+        if session.receiver != Some(asks.ordinal) {
+            return Next::Odd;
+        }
+        let Some(front) = session.waiting.front() else {
+            let is_next = message.wrapping_sub(1) == session.count && session.is_certain(asks);
+            return if is_next { Next::NotYet(session.count) } else { Next::Odd };
+        };
+        if front.message != message || front.tainted || !newer(message, session.consumed) || !session.is_certain(asks) {
+            return Next::Odd;
+        }
+        if asks.knows.is_some_and(|known| !known.allows(message, front.number)) {
+            return Next::Odd;
+        }
+        let number = front.number;
+        merge_rows(clock, front.clock);
+        session.waiting.drop_clear();
+        session.consumed = message;
+        Next::Sent { number }
+    }
+
     fn find(&self, asks: &Asks) -> Option<usize> {
         match asks.knows {
             // What was sent before the recording is in the first.
             Some(known) => {
                 Some(self.sessions.iter().rposition(|session| !newer(session.opened, known.number)).unwrap_or(0))
             }
-            None => self.sessions.front().filter(|session| session.ordinal == asks.ordinal).map(|_| 0),
+            None => self.sessions.first().filter(|session| session.ordinal == asks.ordinal).map(|_| 0),
         }
+    }
+
+    /// Whether nothing came since its only session counted so many.
+    pub fn stands_at(&self, count: u32) -> bool {
+        matches!(&self.sessions[..], [session] if session.count == count)
     }
 
     /// The newest session, in which the sender is.
     pub fn current(&mut self) -> Option<&mut Session> {
-        self.sessions.back_mut()
+        self.sessions.last_mut()
     }
 }

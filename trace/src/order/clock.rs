@@ -6,14 +6,36 @@ pub(crate) const fn newer(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a) as i32) < 0
 }
 
+/// Entries that are dealt with at once: a clock is kept in pieces of so many, and what is more than the width stays zero.
+pub(super) const LANES: usize = 4;
+
+/// A clock of `width` entries that knows nothing.
+pub(super) fn row(width: usize) -> Vec<[u32; LANES]> {
+    vec![[0; LANES]; width.div_ceil(LANES)]
+}
+
 /// Raises each entry of `mine` to what `theirs` knows.
 #[inline(always)]
+pub(super) fn merge_rows(mine: &mut [[u32; LANES]], theirs: &[[u32; LANES]]) {
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        // All of it is read before any of it is written, so that a compiler can take the entries at once.
+        let (known, news) = (*mine, *theirs);
+        *mine = std::array::from_fn(|lane| later(known[lane], news[lane]));
+    }
+}
+
+/// Raises each entry of `mine` to what `theirs` knows.
 pub(crate) fn merge(mine: &mut [u32], theirs: &[u32]) {
     for (mine, theirs) in mine.iter_mut().zip(theirs) {
-        let behind = theirs.wrapping_sub(*mine) as i32;
-        // Without a branch, so that a compiler can take many entries at once.
-        *mine = mine.wrapping_add(behind.max(0) as u32);
+        *mine = later(*mine, *theirs);
     }
+}
+
+/// The later of two, without a branch.
+#[inline(always)]
+fn later(a: u32, b: u32) -> u32 {
+    let ahead = b.wrapping_sub(a) as i32;
+    a.wrapping_add(ahead.max(0) as u32)
 }
 
 /// Raises one entry.
@@ -21,47 +43,5 @@ pub(crate) fn merge(mine: &mut [u32], theirs: &[u32]) {
 pub(crate) fn raise(entry: &mut u32, to: u32) {
     if newer(to, *entry) {
         *entry = to;
-    }
-}
-
-/// Clocks that are kept until nobody needs them any more, in one piece of memory.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rows {
-    width: usize,
-    words: Vec<u32>,
-    free: Vec<u32>,
-}
-
-impl Rows {
-    pub fn new(width: usize) -> Self {
-        Self { width, ..Self::default() }
-    }
-
-    /// Keeps a copy of a clock.
-    #[inline]
-    pub fn keep(&mut self, clock: &[u32]) -> u32 {
-        if let Some(row) = self.free.pop() {
-            let at = row as usize * self.width;
-            self.words[at..at + self.width].copy_from_slice(clock);
-            return row;
-        }
-        self.words.extend_from_slice(clock);
-        (self.words.len() / self.width.max(1) - 1) as u32
-    }
-
-    #[inline]
-    pub fn get(&self, row: u32) -> &[u32] {
-        &self.words[row as usize * self.width..][..self.width]
-    }
-
-    /// Nobody needs it any more.
-    #[inline]
-    pub fn drop(&mut self, row: u32) {
-        self.free.push(row);
-    }
-
-    /// How many are kept.
-    pub fn kept(&self) -> usize {
-        self.words.len() / self.width.max(1) - self.free.len()
     }
 }

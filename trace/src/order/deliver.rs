@@ -1,5 +1,4 @@
 //! Records to events with clocks.
-use super::channel::Sent;
 use super::clock::{newer, raise};
 use super::node::Wait;
 use super::sync::Learned;
@@ -21,6 +20,7 @@ impl CausalOrder {
         forced: Option<Why>,
         each: Out<'_>,
     ) -> Result<(), Wait> {
+        self.nodes[node].plain = false;
         self.place_halt(node, &mut record);
         let number = record.number.0;
         if self.goes_back(node, &record) {
@@ -51,7 +51,7 @@ impl CausalOrder {
                 Learned::NotYet { from, channel }
                     if !exact && forced.is_none() && !self.nodes[usize::from(from)].is_done() =>
                 {
-                    return Err(Wait::Message { node: from, channel });
+                    return Err(Wait::Message { node: from, channel, after: None });
                 }
                 learned => learned,
             };
@@ -61,15 +61,16 @@ impl CausalOrder {
         (self.nodes[node].sync, self.nodes[node].prepared) = (None, false);
         self.raise_to_told(node, synced);
         let state = &mut self.nodes[node];
-        raise(&mut state.clock[node], number);
-        if exact || state.taint.as_ref().is_some_and(|taint| !taint.lasts(&state.clock)) {
+        raise(&mut state.clock.as_flattened_mut()[node], number);
+        if exact || state.taint.as_ref().is_some_and(|taint| !taint.lasts(state.clock.as_flattened())) {
             state.taint = None;
         }
         (state.last, state.gap) = (Some(number), false);
         if record.event.kind == EventKind::Send {
             self.keep_send(node, &record);
         }
-        let state = &self.nodes[node];
+        let state = &mut self.nodes[node];
+        state.plain = state.is_plain();
         let past = state.taint.as_ref().map_or(Past::Known, |taint| Past::Unknown { why: taint.why });
         let event = Event {
             id: EventId { node: node as u8, number },
@@ -80,7 +81,7 @@ impl CausalOrder {
             partner,
             past,
         };
-        each(&event, &state.clock);
+        each(&event, &state.clock.as_flattened()[..self.width]);
         Ok(())
     }
 
@@ -121,7 +122,9 @@ impl CausalOrder {
         while places != 0 {
             let place = places.trailing_zeros() as usize;
             places &= places - 1;
-            let (Some(told), Some(known)) = (state.told.get(place), state.clock.get(place)) else { break };
+            let (Some(told), Some(known)) = (state.told.get(place), state.clock.as_flattened().get(place)) else {
+                break;
+            };
             if place != node && newer(*told, *known) && !self.has_passed(place, *told) {
                 return Err(Wait::Event { node: place as u8, number: *told });
             }
@@ -204,7 +207,10 @@ impl CausalOrder {
             let place = places.trailing_zeros() as usize;
             places &= places - 1;
             let state = &mut self.nodes[node];
-            let (Some(told), Some(known)) = (state.told.get(place), state.clock.get_mut(place)) else { break };
+            let (Some(told), Some(known)) = (state.told.get(place), state.clock.as_flattened_mut().get_mut(place))
+            else {
+                break;
+            };
             if place == node || !newer(*told, *known) {
                 continue;
             }
@@ -225,11 +231,8 @@ impl CausalOrder {
         let port = &mut state.ports[usize::from(record.event.arg) % MAX_PORTS];
         let (message, number) = (record.message.unwrap_or(0), record.number.0);
         port.count = message;
-        let Some(session) = port.channel.and_then(|at| self.channels[at].current()) else { return };
-        session.skip_to(message.wrapping_sub(1), number, false);
-        let row = self.rows.keep(&state.clock);
-        if let Some(old) = session.send(Sent { message, number, row, taint: state.taint.clone() }) {
-            self.rows.drop(old.row);
+        if let Some(session) = port.channel.and_then(|at| self.channels[at].current()) {
+            session.send(message, number, &state.clock, state.taint.as_deref());
         }
     }
 }

@@ -11,17 +11,20 @@ mod channel;
 pub(crate) mod clock;
 mod deliver;
 mod node;
+mod plain;
+mod sends;
 mod sync;
 mod taint;
 #[cfg(test)]
 mod tests;
+mod wait;
 
-use crate::{Event, EventId, Header, Item, Note, Why};
+use crate::{Event, Header, Item, Note, Why};
 use channel::{Channel, Session};
-use clock::{Rows, newer};
+use clock::LANES;
 use node::{Node, Queued, Wait};
+use plain::Plain;
 use stillpoint_core::MAX_NODES;
-use stillpoint_core::log::Record;
 
 /// Sorts the logs of all nodes as they come.
 ///
@@ -51,9 +54,8 @@ pub struct CausalOrder {
     width: usize,
     nodes: Vec<Node>,
     channels: Vec<Channel>,
-    rows: Rows,
     /// For each life of a node but its first: its first event, and what had happened before it.
-    lives: Vec<Vec<(u32, Vec<u32>)>>,
+    lives: Vec<Vec<(u32, Vec<[u32; LANES]>)>>,
     /// Who waits for something of each node, one bit a node.
     waiters: Vec<u32>,
     notes: Vec<Note>,
@@ -73,7 +75,6 @@ impl CausalOrder {
             width,
             nodes: vec![Node::new(width); width],
             channels: Vec::new(),
-            rows: Rows::new(width),
             lives: vec![Vec::new(); width],
             waiters: vec![0; width],
             notes: Vec::new(),
@@ -110,13 +111,50 @@ impl CausalOrder {
     }
 
     /// What the log of a node says next, read at `wall`. Gives `each` the events that are in order now, with their clocks.
+    #[inline]
     pub fn push(&mut self, node: u8, wall: u64, item: Item, each: Out<'_>) {
         let Some(state) = self.nodes.get_mut(usize::from(node)) else { return };
+        if state.plain
+            && state.queue.is_empty()
+            && let Item::Record(record) = &item
+        {
+            match self.deliver_plain(usize::from(node), record, wall, each) {
+                Plain::Delivered if self.waiters[usize::from(node)] == 0 => return,
+                Plain::Delivered => return self.wake(node, 0, each),
+                Plain::Wakes(waiter) => return self.wake(node, 1 << waiter, each),
+                Plain::Waits(wait) => return self.hold(node, Queued { wall, item }, wait, each),
+                Plain::Odd => {}
+            }
+        }
+        self.push_odd(node, Queued { wall, item }, each);
+    }
+
+    /// The same, where there is more to it than an event after another.
+    #[inline(never)]
+    fn push_odd(&mut self, node: u8, queued: Queued, each: Out<'_>) {
+        let state = &mut self.nodes[usize::from(node)];
         state.seen = true;
-        state.queue.push_back(Queued { wall, item });
+        state.queue.push_back(queued);
         if state.queue.len() == 1 {
             let ready = 1 << node | self.awoken(node);
             self.run(ready, each);
+        }
+    }
+
+    /// An event of a node was delivered that others, these among them, waited for.
+    #[inline(never)]
+    fn wake(&mut self, node: u8, ready: u32, each: Out<'_>) {
+        let ready = if self.waiters[usize::from(node)] == 0 { ready } else { ready | self.awoken(node) };
+        self.run(ready, each);
+    }
+
+    /// A node's next record has to wait.
+    #[inline(never)]
+    fn hold(&mut self, node: u8, queued: Queued, wait: Wait, each: Out<'_>) {
+        self.nodes[usize::from(node)].queue.push_back(queued);
+        let ready = self.suspend(usize::from(node), wait);
+        if ready != 0 || self.waiters[usize::from(node)] != 0 {
+            self.wake(node, ready, each);
         }
     }
 
@@ -141,10 +179,10 @@ impl CausalOrder {
 
     /// Nothing more comes at all.
     pub fn finish(&mut self, each: Out<'_>) {
-        for node in &mut self.nodes {
-            (node.ended, node.wait) = (true, None);
+        for node in 0..self.nodes.len() {
+            self.release(node);
+            self.nodes[node].ended = true;
         }
-        self.waiters.fill(0);
         self.run(u32::MAX, each);
         // Whoever is left waits for what will not come.
         while let Some(node) = self.oldest() {
@@ -175,7 +213,8 @@ impl CausalOrder {
     /// How many records and clocks are held: what waits, and sends whose receive was not read.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.rows.kept() + self.nodes.iter().map(|node| node.queue.len()).sum::<usize>()
+        let sessions = self.channels.iter().flat_map(|channel| &channel.sessions);
+        sessions.map(Session::waiting).sum::<usize>() + self.nodes.iter().map(|node| node.queue.len()).sum::<usize>()
     }
 
     /// Delivers whatever can be, beginning with these nodes.
@@ -189,24 +228,27 @@ impl CausalOrder {
 
     /// Delivers what a node has, up to something that must wait. Says who may go on then.
     fn advance(&mut self, node: usize, each: Out<'_>) -> u32 {
-        let Some(state) = self.nodes.get_mut(node) else { return 0 };
-        if let Some(wait) = state.wait.take() {
-            self.waiters[usize::from(wait.node())] &= !(1 << node);
+        if node >= self.nodes.len() {
+            return 0;
         }
+        self.release(node);
         let mut awoken = 0;
         loop {
+            if self.nodes[node].plain
+                && let Some(wait) = self.drain_plain(node, &mut awoken, each)
+            {
+                return awoken | self.suspend(node, wait);
+            }
             match self.nodes[node].queue.front() {
-                None => break,
+                None if self.nodes[node].ended => return awoken | self.awoken(node as u8),
+                None => return awoken,
                 Some(Queued { item: Item::Record(record), wall }) => {
                     let (record, wall) = (*record, *wall);
                     let forced = self.nodes[node].forced.take();
-                    if let Err(wait) = self.deliver(node, record, wall, forced, each) {
-                        self.nodes[node].wait = Some(wait);
-                        self.waiters[usize::from(wait.node())] |= 1 << node;
-                        awoken |= self.break_cycle(node);
-                        break;
+                    match self.deliver(node, record, wall, forced, each) {
+                        Ok(()) => drop(self.nodes[node].queue.pop_front()),
+                        Err(wait) => return awoken | self.suspend(node, wait),
                     }
-                    self.nodes[node].queue.pop_front();
                 }
                 Some(_) => {
                     if let Some(queued) = self.nodes[node].queue.pop_front() {
@@ -215,37 +257,32 @@ impl CausalOrder {
                 }
             }
             // Only who goes on wakes others: two that wait for each other do not.
-            if self.waiters[node] != 0 {
-                awoken |= self.awoken(node as u8);
-            }
+            awoken |= self.awoken(node as u8);
         }
-        awoken
     }
 
-    /// Those waiting for a node who may have what they wait for. They wait no longer.
-    fn awoken(&mut self, node: u8) -> u32 {
-        let mut waiters = self.waiters[usize::from(node)];
-        let mut awoken = 0;
-        while waiters != 0 {
-            let waiter = waiters.trailing_zeros() as usize;
-            waiters &= waiters - 1;
-            let goes_on = match self.nodes[waiter].wait {
-                Some(Wait::Event { node, number }) => self.has_passed(usize::from(node), number),
-                Some(Wait::Message { .. }) | None => true,
-            };
-            if goes_on {
-                self.nodes[waiter].wait = None;
-                awoken |= 1 << waiter;
+    /// Delivers what can go the quick way, up to something that cannot, or that must wait: says for what.
+    fn drain_plain(&mut self, node: usize, awoken: &mut u32, each: Out<'_>) -> Option<Wait> {
+        // Out of its place, so that records need not be copied; nobody asks for it before it is back.
+        let mut queue = std::mem::take(&mut self.nodes[node].queue);
+        let mut wait = None;
+        while let Some(Queued { wall, item: Item::Record(record) }) = queue.front() {
+            match self.deliver_plain(node, record, *wall, each) {
+                Plain::Delivered => {}
+                Plain::Wakes(waiter) => *awoken |= 1 << waiter,
+                Plain::Waits(on) => {
+                    wait = Some(on);
+                    break;
+                }
+                Plain::Odd => break,
             }
+            queue.pop_front();
         }
-        self.waiters[usize::from(node)] &= !awoken;
-        awoken
-    }
-
-    /// Whether every recorded event of a node up to `number` was delivered, or none will be.
-    fn has_passed(&self, node: usize, number: u32) -> bool {
-        let state = &self.nodes[node];
-        state.is_done() || state.passed().is_some_and(|passed| !newer(number, passed))
+        self.nodes[node].queue = queue;
+        if self.waiters[node] != 0 {
+            *awoken |= self.awoken(node as u8);
+        }
+        wait
     }
 
     /// The node whose next record has waited longest.
@@ -256,10 +293,7 @@ impl CausalOrder {
 
     /// Delivers the next record of a node although it should wait.
     fn force(&mut self, node: usize, each: Out<'_>) {
-        let wait = self.nodes[node].wait.take();
-        if let Some(wait) = wait {
-            self.waiters[usize::from(wait.node())] &= !(1 << node);
-        }
+        let wait = self.release(node);
         let Some(queued) = self.nodes[node].queue.pop_front() else { return };
         match queued.item {
             // Forced, it waits for nothing.
@@ -271,42 +305,6 @@ impl CausalOrder {
         }
         let ready = 1 << node | self.awoken(node as u8);
         self.run(ready, each);
-    }
-
-    /// Lets one of several nodes that wait for each other go on, if there are such: they would wait for ever. Says which.
-    ///
-    /// A receive may wait for a send that was not recorded; if none does, the logs contradict each other.
-    fn break_cycle(&mut self, node: usize) -> u32 {
-        let (mut at, mut path) = (node, Vec::new());
-        loop {
-            path.push(at);
-            let Some(wait) = self.nodes[at].wait else { return 0 };
-            at = usize::from(wait.node());
-            if at == node {
-                break;
-            }
-            if path.contains(&at) {
-                return 0;
-            }
-        }
-        let lacks = |waiter: &&usize| match self.nodes[**waiter].wait {
-            Some(Wait::Message { node, .. }) => self.nodes[usize::from(node)].may_lack_sends(),
-            _ => false,
-        };
-        let (chosen, why): (usize, fn(u8) -> Why) = match path.iter().find(lacks) {
-            Some(chosen) => (*chosen, Why::NotRecorded),
-            None => {
-                let next = |node: &usize| match self.nodes[*node].queue.front()?.item {
-                    Item::Record(Record { number, .. }) => Some(EventId { node: *node as u8, number: number.0 }),
-                    _ => None,
-                };
-                self.notes.push(Note::Cycle { events: path.iter().filter_map(next).collect() });
-                (node, Why::Damage)
-            }
-        };
-        let on = self.nodes[chosen].wait.map_or(chosen as u8, Wait::node);
-        self.nodes[chosen].forced = Some(why(on));
-        1 << chosen
     }
 
     /// A node begins a life: its channels count from the beginning.
@@ -326,7 +324,7 @@ impl CausalOrder {
                 let mut session = Session::new(number, state.ordinal);
                 // Both ends were there when the recording began.
                 session.receiver = (state.ordinal == 0).then_some(0);
-                self.channels[channel].sessions.push_back(session);
+                self.channels[channel].sessions.push(session);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What is known of one node while its log is read.
 use super::channel::Known;
-use super::clock::newer;
+use super::clock::{self, LANES, newer};
 use super::taint::Taint;
 use crate::{Item, Sync, Why};
 use std::collections::VecDeque;
@@ -20,8 +20,9 @@ pub(super) struct Queued {
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// A message of a channel, from the node.
-    Message { node: u8, channel: usize },
+    /// A message of a channel, from the node; where `after` is given, the channel has nothing for the waiter before its
+    /// only session counts on from there.
+    Message { node: u8, channel: usize, after: Option<u32> },
     /// An event of a node, or a later one.
     Event { node: u8, number: u32 },
 }
@@ -52,6 +53,8 @@ pub(super) struct Port {
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub queue: VecDeque<Queued>,
+    /// Nothing is missing, in doubt or to be said before the next record: see `plain.rs`.
+    pub plain: bool,
     /// Nothing comes after what is in the queue.
     pub ended: bool,
     /// Something was read.
@@ -61,7 +64,7 @@ pub(super) struct Node {
     /// Whether its messages carry vector stamps: then its clock, where the log gives it, is all there is to know.
     pub vector: bool,
     /// Everything that happened before its last event.
-    pub clock: Vec<u32>,
+    pub clock: Vec<[u32; LANES]>,
     /// What of that is not known.
     pub taint: Option<Box<Taint>>,
     /// The clock as the node's own log told it.
@@ -94,11 +97,12 @@ impl Node {
     pub fn new(width: usize) -> Self {
         Self {
             queue: VecDeque::new(),
+            plain: false,
             ended: false,
             seen: false,
             over: None,
             vector: false,
-            clock: vec![0; width],
+            clock: clock::row(width),
             taint: None,
             told: vec![0; width],
             raised: 0,
@@ -143,6 +147,13 @@ impl Node {
             Item::Record(_) | Item::Unplaced(_) => false,
         };
         self.gap || self.mode.is_some_and(|mode| mode <= RESTRICTED) || self.queue.iter().any(unseen)
+    }
+
+    /// Whether there is nothing about the next record that only the long way can deal with.
+    pub fn is_plain(&self) -> bool {
+        let nothing_to_say = self.sync.is_none() && self.raised == 0 && !(self.vector && self.carries_causes);
+        let nothing_wrong = self.taint.is_none() && !self.gap && self.over.is_none();
+        nothing_to_say && nothing_wrong && self.last.is_some() && !self.prepared && self.forced.is_none()
     }
 
     /// All of its log was delivered.

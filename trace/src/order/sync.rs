@@ -12,6 +12,7 @@ impl CausalOrder {
     /// Takes what stands between two records.
     pub(super) fn take(&mut self, node: usize, item: Item) {
         let state = &mut self.nodes[node];
+        state.plain = false;
         let (id, after) = (node as u8, state.last);
         match item {
             Item::Record(_) => {}
@@ -64,7 +65,7 @@ impl CausalOrder {
             let anew = newer(port.count, count);
             if let Some(channel) = port.channel.filter(|_| port.out).map(|at| &mut self.channels[at]) {
                 if anew {
-                    channel.sessions.push_back(Session::new(opened, state.ordinal));
+                    channel.sessions.push(Session::new(opened, state.ordinal));
                 }
                 if let Some(session) = channel.current() {
                     session.skip_to(count, number, first);
@@ -102,15 +103,12 @@ impl CausalOrder {
             return Learned::NotYet { from, channel: at };
         }
         let asks = Asks { ordinal: state.ordinal, knows: end.knows, caught_up };
-        let (channel, rows) = (&mut self.channels[at], &mut self.rows);
-        match channel.ask(&asks, message, |dropped| rows.drop(dropped.row)) {
-            Answer::Sent(sent) => {
-                clock::merge(&mut state.clock, rows.get(sent.row));
-                rows.drop(sent.row);
-                if let Some(taint) = sent.taint {
+        match self.channels[at].ask(&asks, message, &mut state.clock) {
+            Answer::Sent { number, taint } => {
+                if let Some(taint) = taint {
                     state.add_taint(*taint);
                 }
-                Learned::From(sent.number)
+                Learned::From(number)
             }
             Answer::Hole { until, before_recording } => {
                 let why = if before_recording { Why::Before(from) } else { Why::NotRecorded(from) };
@@ -126,7 +124,7 @@ impl CausalOrder {
     pub(super) fn learn_lives(&mut self, node: usize, of: usize, before: u32, now: u32) {
         for (first, clock) in &self.lives[of] {
             if newer(*first, before) && !newer(*first, now) {
-                clock::merge(&mut self.nodes[node].clock, clock);
+                clock::merge_rows(&mut self.nodes[node].clock, clock);
             }
         }
     }

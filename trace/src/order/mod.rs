@@ -58,6 +58,8 @@ pub struct CausalOrder {
     lives: Vec<Vec<(u32, Vec<[u32; LANES]>)>>,
     /// Who waits for something of each node, one bit a node.
     waiters: Vec<u32>,
+    /// How many wait for nothing but the next message of a channel, which knows who does.
+    patient: usize,
     notes: Vec<Note>,
 }
 
@@ -77,6 +79,7 @@ impl CausalOrder {
             channels: Vec::new(),
             lives: vec![Vec::new(); width],
             waiters: vec![0; width],
+            patient: 0,
             notes: Vec::new(),
         };
         for node in &mut order.nodes {
@@ -91,7 +94,7 @@ impl CausalOrder {
                 }
             }
         }
-        for info in &header.channels {
+        for info in header.channels.iter().filter(|info| usize::from(info.from) < width) {
             let at = order.channels.len();
             for (node, port, out) in [(info.from, info.out, true), (info.to, info.into, false)] {
                 let node = order.nodes.get_mut(usize::from(node));

@@ -118,3 +118,34 @@ fn nodes_that_cannot_be_are_left_alone() {
     builder.push(MAX_NODES as u8 - 1, 0, Item::Restart);
     assert!(builder.finish(None).events.is_empty());
 }
+
+#[test]
+fn a_channel_from_a_node_that_cannot_be_brings_nothing() {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    sketch.message(0, 1);
+    sketch.header().channels[0].from = 200;
+    let history = sketch.history();
+    assert_eq!(history.events.len(), 2);
+    assert_eq!(history.events[1].past, Past::Unknown { why: Why::Missing(0) });
+}
+
+/// The way that is quick for a node alone must not be too quick for those that wait for it.
+#[test]
+fn whoever_waits_goes_on_with_the_message_or_with_the_end_of_the_log_it_should_be_in() {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    for _ in 0..3 {
+        sketch.message(0, 1);
+    }
+    sketch.local(0, 1);
+    sketch.receive(0, 1);
+    let items: Vec<_> = sketch.items().collect();
+    let (mut order, mut seen) = (crate::CausalOrder::new(sketch.header()), Vec::new());
+    for (node, item) in items.iter().filter(|(node, _)| *node == 1).chain(items.iter().filter(|(node, _)| *node == 0)) {
+        order.push(*node, 0, item.clone(), &mut |event, _| seen.push((event.id.node, event.past)));
+    }
+    let [send, receive] = [(0, Past::Known), (1, Past::Known)];
+    assert_eq!(seen, [send, receive, send, receive, send, receive, send]);
+    order.end(0, &mut |event, _| seen.push((event.id.node, event.past)));
+    assert_eq!(seen.last(), Some(&(1, Past::Unknown { why: Why::After(0) })));
+    assert_eq!((seen.len(), order.held()), (8, 0));
+}

@@ -10,7 +10,10 @@ impl CausalOrder {
     pub(super) fn suspend(&mut self, node: usize, wait: Wait) -> u32 {
         self.nodes[node].wait = Some(wait);
         match wait {
-            Wait::Message { channel, after: Some(_), .. } => self.channels[channel].waiter = Some(node as u8),
+            Wait::Message { channel, after: Some(_), .. } => {
+                self.channels[channel].waiter = Some(node as u8);
+                self.patient += 1;
+            }
             _ => self.waiters[usize::from(wait.node())] |= 1 << node,
         }
         self.break_cycle(node)
@@ -20,7 +23,10 @@ impl CausalOrder {
     pub(super) fn release(&mut self, node: usize) -> Option<Wait> {
         let wait = self.nodes[node].wait.take()?;
         match wait {
-            Wait::Message { channel, after: Some(_), .. } => self.channels[channel].waiter = None,
+            Wait::Message { channel, after: Some(_), .. } => {
+                self.channels[channel].waiter = None;
+                self.patient -= 1;
+            }
             _ => self.waiters[usize::from(wait.node())] &= !(1 << node),
         }
         Some(wait)
@@ -28,6 +34,9 @@ impl CausalOrder {
 
     /// Those waiting for a node who may have what they wait for. They wait no longer.
     pub(super) fn awoken(&mut self, node: u8) -> u32 {
+        if self.waiters[usize::from(node)] == 0 && self.patient == 0 {
+            return 0;
+        }
         let state = &self.nodes[usize::from(node)];
         let channels = state.ports.iter().filter(|port| port.out).filter_map(|port| port.channel);
         let patient = channels.filter_map(|channel| self.channels[channel].waiter).fold(0, |all, one| all | 1 << one);

@@ -124,7 +124,10 @@ impl CausalOrder {
             match self.deliver_plain(usize::from(node), record, wall, each) {
                 Plain::Delivered if self.waiters[usize::from(node)] == 0 => return,
                 Plain::Delivered => return self.wake(node, 0, each),
-                Plain::Wakes(waiter) => return self.wake(node, 1 << waiter, each),
+                Plain::Wakes(waiter) => {
+                    self.release(usize::from(waiter));
+                    return self.wake(node, 1 << waiter, each);
+                }
                 Plain::Waits(wait) => return self.hold(node, Queued { wall, item }, wait, each),
                 Plain::Odd => {}
             }
@@ -155,9 +158,11 @@ impl CausalOrder {
     #[inline(never)]
     fn hold(&mut self, node: u8, queued: Queued, wait: Wait, each: Out<'_>) {
         self.nodes[usize::from(node)].queue.push_back(queued);
-        let ready = self.suspend(usize::from(node), wait);
-        if ready != 0 || self.waiters[usize::from(node)] != 0 {
-            self.wake(node, ready, each);
+        // First whoever waits for this node no longer: else they would seem to wait for each other.
+        let ready = if self.waiters[usize::from(node)] == 0 { 0 } else { self.awoken(node) };
+        let ready = ready | self.suspend(usize::from(node), wait);
+        if ready != 0 {
+            self.run(ready, each);
         }
     }
 
@@ -272,7 +277,10 @@ impl CausalOrder {
         while let Some(Queued { wall, item: Item::Record(record) }) = queue.front() {
             match self.deliver_plain(node, record, *wall, each) {
                 Plain::Delivered => {}
-                Plain::Wakes(waiter) => *awoken |= 1 << waiter,
+                Plain::Wakes(waiter) => {
+                    self.release(usize::from(waiter));
+                    *awoken |= 1 << waiter;
+                }
                 Plain::Waits(on) => {
                     wait = Some(on);
                     break;

@@ -149,3 +149,23 @@ fn whoever_waits_goes_on_with_the_message_or_with_the_end_of_the_log_it_should_b
     assert_eq!(seen.last(), Some(&(1, Past::Unknown { why: Why::After(0) })));
     assert_eq!((seen.len(), order.held()), (8, 0));
 }
+
+/// A node that has what it waited for, and has not gone on yet, waits for nobody.
+#[test]
+fn nodes_that_go_on_in_turn_are_not_taken_for_nodes_that_wait_for_each_other() {
+    let mut sketch = Sketch::new(&["a", "b", "c"]);
+    for _ in 0..3 {
+        sketch.message(2, 1);
+        sketch.message(1, 0);
+        sketch.message(0, 1);
+    }
+    let items: Vec<_> = sketch.items().collect();
+    let (mut order, mut seen) = (crate::CausalOrder::new(sketch.header()), Vec::new());
+    for of in [1, 0, 2] {
+        for (node, item) in items.iter().filter(|(node, _)| *node == of) {
+            order.push(*node, 0, item.clone(), &mut |event, _| seen.push(event.past));
+        }
+    }
+    assert_eq!(seen, vec![Past::Known; items.len()]);
+    assert!(order.notes().is_empty(), "{:?}", order.notes());
+}

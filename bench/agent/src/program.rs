@@ -53,6 +53,16 @@ fn halt(agent: Agent) {
     agent.halt();
 }
 
+/// A tracepoint, all that it costs an application.
+#[inline(never)]
+fn tracepoint(agent: Agent) {
+    // SAFETY: a label.
+    unsafe { core::arch::asm!(".global since_begin_tracepoint\nsince_begin_tracepoint:") };
+    trace!(agent, "asked");
+    // SAFETY: a label.
+    unsafe { core::arch::asm!(".global since_end_tracepoint\nsince_end_tracepoint:", "nop") };
+}
+
 /// What a host finds by the symbol.
 fn control(core: CoreId) -> &'static ControlBlock<{ crate::NODES }, PORTS> {
     let blocks = core::ptr::from_ref(&STILLPOINT_SHARED).cast::<[ControlBlock<{ crate::NODES }, PORTS>; MAX_CORES]>();
@@ -110,7 +120,7 @@ async fn ask(agent: Agent, asked: Watch, mut out: Outbox<u32>, mut back: Inbox<u
         out.send(&number).await.unwrap();
         assert_eq!(back.recv().await, Ok(number));
         asked.set(number as i32);
-        trace!(agent, "asked");
+        tracepoint(agent);
     }
     end();
     halt(agent);

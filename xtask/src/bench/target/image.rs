@@ -37,7 +37,7 @@ impl Image {
     /// The spans that the labels of the image name, as arguments of the plugin.
     pub fn spans(&self) -> anyhow::Result<Vec<String>> {
         let mut found = Vec::new();
-        for kind in ["span", "total"] {
+        for kind in ["span", "total", "since"] {
             for (label, begin) in &self.labels {
                 let Some(name) = label.strip_prefix(&format!("{kind}_begin_")) else { continue };
                 let end = self.labels.get(&format!("{kind}_end_{name}"));

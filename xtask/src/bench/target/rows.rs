@@ -23,8 +23,9 @@ pub const ROUND_TRIPS: u64 = 1000;
 /// Every line.
 pub const ROWS: &[Row] = &[
     Row { what: "local record, timestamped", figure: |counts| usual(counts, "local_record") },
+    Row { what: "the same as `trace!`: agent and masking included", figure: |counts| usual(counts, "tracepoint") },
     Row {
-        what: "the same, with the sync record that comes every 1024 events",
+        what: "local record with the sync record that comes every 1024 events",
         figure: |counts| most(counts, "local_record"),
     },
     Row { what: "event, recording off, nothing armed", figure: |counts| most(counts, "recording_off") },

@@ -2,8 +2,9 @@
 use super::{Header, Registers};
 use flate2::Compression;
 use flate2::read::{DeflateDecoder, DeflateEncoder};
-use std::fmt;
 use std::io::Read as _;
+pub use stillpoint_trace::frame::FrameError;
+use stillpoint_trace::frame::{PREFIX, seal, unseal};
 
 /// What a dump begins with.
 pub const MAGIC: [u8; 8] = *b"STILLDU1";
@@ -16,9 +17,6 @@ pub const PIECE: usize = 1 << 16;
 
 /// No text in a frame is longer than this once it is unpacked.
 const MAX_TEXT: usize = 1 << 26;
-
-/// Bytes of a frame before its body.
-const PREFIX: usize = 8;
 
 const HEADER: u8 = 1;
 const REGISTERS: u8 = 2;
@@ -45,44 +43,6 @@ pub(super) enum Body {
     Elf { file: u8, offset: u32, bytes: Vec<u8> },
     /// Everything was written: so many frames before this one.
     End(u32),
-}
-
-/// Why bytes are not a frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FrameError {
-    /// They end before the frame does.
-    Truncated,
-    /// The length cannot be.
-    Length(u32),
-    /// The checksum is wrong.
-    Checksum,
-    /// There is no frame of this kind in this version.
-    Kind(u8),
-    /// The body is not what its kind says.
-    Body(String),
-}
-
-impl fmt::Display for FrameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Truncated => f.write_str("the file ends in the middle of a frame"),
-            Self::Length(length) => write!(f, "a frame claims to be {length} bytes long"),
-            Self::Checksum => f.write_str("the checksum of a frame is wrong"),
-            Self::Kind(kind) => write!(f, "a frame is of the unknown kind {kind}: it was written by a newer version"),
-            Self::Body(why) => write!(f, "the body of a frame cannot be read: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for FrameError {}
-
-/// CRC-32 as in zip and Ethernet, over the length and the body.
-fn checksum(length: [u8; 4], body: &[u8]) -> u32 {
-    const CRC: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
-    let mut digest = CRC.digest();
-    digest.update(&length);
-    digest.update(body);
-    digest.finalize()
 }
 
 fn pack(bytes: &[u8]) -> Vec<u8> {
@@ -128,11 +88,7 @@ impl Body {
                 frame.extend(frames.to_le_bytes());
             }
         }
-        let length = ((frame.len() - PREFIX) as u32).to_le_bytes();
-        let sum = checksum(length, &frame[PREFIX..]).to_le_bytes();
-        frame[..4].copy_from_slice(&length);
-        frame[4..PREFIX].copy_from_slice(&sum);
-        frame
+        seal(frame)
     }
 
     /// Reads the frame at the front of `bytes`. Says how long it is.
@@ -168,15 +124,7 @@ impl Body {
 
 /// The body of the frame at the front of `bytes`, if its length and checksum are right.
 pub(super) fn checked(bytes: &[u8]) -> Result<&[u8], FrameError> {
-    let (length, rest) = bytes.split_first_chunk().ok_or(FrameError::Truncated)?;
-    let (sum, rest) = rest.split_first_chunk().ok_or(FrameError::Truncated)?;
-    let size = u32::from_le_bytes(*length);
-    let long = size as usize;
-    if long == 0 || long > MAX_BODY {
-        return Err(FrameError::Length(size));
-    }
-    let body = rest.get(..long).ok_or(FrameError::Truncated)?;
-    if checksum(*length, body) == u32::from_le_bytes(*sum) { Ok(body) } else { Err(FrameError::Checksum) }
+    unseal(bytes, MAX_BODY)
 }
 
 /// What a piece is of, where it lies and how long it is; then its bytes, packed, or nothing for zeros.

@@ -1,4 +1,5 @@
 //! The trace file: the logs of all nodes in one append-only file of frames. The form is in `docs/TRACE.md`.
+pub mod envelope;
 mod frame;
 mod header;
 mod reader;
@@ -7,7 +8,8 @@ mod stream;
 mod tests;
 mod writer;
 
-pub use frame::{FrameError, MAGIC, MAX_BODY};
+pub use envelope::FrameError;
+pub use frame::{MAGIC, MAX_BODY};
 pub use header::{BoardInfo, ChannelInfo, Header, NameInfo, NodeInfo, PortInfo};
 pub use reader::TraceReader;
 pub use stream::{Entry, Item, Stream, Sync};
@@ -39,6 +41,9 @@ pub enum TraceError {
         /// What is wrong.
         why: FrameError,
     },
+    /// Whoever wanted it does not want it any more.
+    #[error("{path} was not read to its end: reading was given up", path = .0.display())]
+    GivenUp(PathBuf),
 }
 
 /// Where a trace ends before its file does.

@@ -1,5 +1,6 @@
 //! Reading a trace frame by frame, with no more of it in memory than one frame.
-use super::frame::{Body, FrameError, MAGIC, PREFIX};
+use super::envelope::{FrameError, PREFIX};
+use super::frame::{Body, MAGIC};
 use super::{Chunk, Damage, Header, MAX_BODY, TraceError};
 use std::fs::File;
 use std::io::{self, BufReader, Read};

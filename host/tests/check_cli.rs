@@ -91,8 +91,8 @@ fn a_correct_ring_gives_no_report_in_twenty_runs() {
 fn a_recording_that_begins_late_gives_no_false_report() {
     let bench = Bench::running("token_ring");
     std::fs::write(bench.path("laps.model"), LAPS).unwrap();
-    bench.run(["trace", "record", "first.trace", "--seconds", "1"]).expect(0);
-    bench.run(["trace", "record", "late.trace", "--seconds", "2"]).expect(0);
+    bench.run(["trace", "record", "first.trace", "--events", "200"]).expect(0);
+    bench.run(["trace", "record", "late.trace", "--events", "800"]).expect(0);
     let json = bench.run(["check", "laps.model", "late.trace", "--allow-unknown", "--json"]).expect(0).json();
     assert_eq!(json["checks"].as_array().unwrap().len(), 3);
     assert!(json["checks"].as_array().unwrap().iter().all(|check| number(check, "failed") == 0), "{json:#}");
@@ -107,7 +107,7 @@ fn a_duplicated_token_is_found_where_it_happens_and_ever_after() {
     let bench = bench("token_ring", ", \"bug=duplicate\"");
     std::fs::write(bench.path("ring.model"), RING).unwrap();
     bench.expect_progress();
-    bench.run(["trace", "record", "run.trace", "--seconds", "3"]).expect(0);
+    bench.run(["trace", "record", "run.trace", "--events", "3000"]).expect(0);
     let checked = bench.run(["check", "ring.model", "run.trace"]).expect(1);
     checked.expect_out("FAILS  not parallel (taken, taken)");
     checked.expect_out("FAILS  model ring");
@@ -161,7 +161,8 @@ fn bad_input(bench: &Bench) {
 #[test]
 fn numbers_go_down_the_pipeline_and_never_up() {
     let bench = Bench::running("pipeline");
-    bench.run(["trace", "record", "run.trace", "--seconds", "2"]).expect(0);
+    // The sink's fifth number comes behind the producer's fifteenth, each of them with its events.
+    bench.run(["trace", "record", "run.trace", "--events", "1000"]).expect(0);
     let check = |text: &str| bench.run(["check", "-e", text, "run.trace", "--allow-unknown"]);
     check("pred sink:recv(in) { square:send(out), filter:send(out), producer:send(out) }").expect(0);
     check("pred square:recv(in)^2 { filter:send(out)^2, producer:send(out)^6 }").expect(0).expect_out("holds");

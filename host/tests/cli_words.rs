@@ -5,6 +5,7 @@ use cli::Done;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -210,4 +211,18 @@ fn words_that_are_no_text_are_refused_not_fatal() {
         assert!(matches!(done.code, Some(1 | 2)), "{words:?}: {done:?}");
         assert!(!done.err.is_empty() && !done.err.contains("panicked"), "{words:?}: {done:?}");
     }
+}
+
+/// Of the tests themselves: whatever hangs fails where it hangs, with what it said, and leaves nothing behind.
+#[test]
+fn a_command_that_hangs_is_ended_with_all_it_started_and_fails_its_test() {
+    let mut hangs = Command::new("sh");
+    hangs.args(["-c", "sleep 600 & echo \"started $!\"; wait"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = hangs.process_group(0).spawn().unwrap();
+    let failed = std::panic::catch_unwind(|| Done::within(std::time::Duration::from_secs(1), child)).unwrap_err();
+    let said = failed.downcast_ref::<String>().expect("a sentence");
+    let started = said.split("started ").nth(1).expect("what it said is shown").lines().next().unwrap();
+    // Gone, or a process that has ended and that nobody has asked about yet.
+    let state = std::fs::read_to_string(format!("/proc/{started}/stat")).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
 }

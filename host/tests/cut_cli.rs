@@ -1,7 +1,7 @@
 //! `stillpoint cut`: what the user sees of two halted boards.
 mod cli;
 
-use cli::Bench;
+use cli::{Bench, wait_for};
 use serde_json::Value;
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
@@ -10,15 +10,16 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
 
 /// The token is in one channel, or in a node's hands. Halts until it is in a channel.
 fn halted_with_the_token_in_flight(bench: &Bench) -> Value {
-    for _ in 0..50 {
+    let halt = || {
         bench.run(["halt"]).expect(0);
         let cut = bench.run(["cut", "--json"]).expect(0).json();
         if list(&cut, "channels").iter().any(|channel| !list(channel, "in_flight").is_empty()) {
-            return cut;
+            return Ok(Some(cut));
         }
         bench.run(["resume"]).expect(0);
-    }
-    panic!("in 50 halts the token was never in flight");
+        Ok(None)
+    };
+    wait_for("the token is in flight", halt).unwrap()
 }
 
 #[test]

@@ -5,9 +5,8 @@ mod boards;
 mod wire;
 
 use anyhow::Context as _;
-use boards::{LIMIT, boards_on, firmware, start};
+use boards::{LIMIT, boards_on, firmware, start, wait_until};
 use qemu_probe::Machine;
-use std::time::Instant;
 use stillpoint::{Node, NodeAddress, System};
 use stillpoint_core::{Command, HaltId};
 use wire::{Doing, Sort, Wire};
@@ -38,7 +37,7 @@ impl Ring {
         let counts = |nodes: &[Node]| -> Vec<u32> {
             nodes.iter().map(|node| node.ports.iter().map(|port| port.count).sum()).collect()
         };
-        let nodes = wait(&mut self.system, "the token goes round", |nodes| {
+        let nodes = wait_until(&mut self.system, "the token goes round", |nodes| {
             counts(nodes).iter().zip(handled).all(|(now, before)| now.wrapping_sub(*before) >= 4)
         })?;
         self.handled = counts(&nodes);
@@ -53,21 +52,6 @@ impl Ring {
     fn release(&mut self, from: NodeAddress, halt: HaltId) -> anyhow::Result<()> {
         self.system.release(from, halt, LIMIT).with_context(|| format!("releasing from {from:?}"))?;
         self.goes_round()
-    }
-}
-
-/// Waits until the nodes are as asked.
-fn wait(system: &mut System, what: &str, is_so: impl Fn(&[Node]) -> bool) -> anyhow::Result<Vec<Node>> {
-    let until = Instant::now() + LIMIT;
-    loop {
-        for at in system.addresses() {
-            system.command(at, &Command::Report)?;
-        }
-        let nodes = system.nodes()?;
-        if is_so(&nodes) {
-            return Ok(nodes);
-        }
-        anyhow::ensure!(Instant::now() < until, "not within {LIMIT:?}: {what}: {nodes:#?}");
     }
 }
 
@@ -118,7 +102,7 @@ fn bytes_discarded_while_a_node_parks_only_delay_the_halt() -> anyhow::Result<()
     ring.wire.set(0, Doing::Discarding);
     ring.system.command(ON_A, &Command::Halt)?;
     let halt = ring.system.nodes()?[0].last_halt;
-    wait(&mut ring.system, "every node parks", |nodes| nodes.iter().all(|node| is_parked_in(node, halt)))?;
+    wait_until(&mut ring.system, "every node parks", |nodes| nodes.iter().all(|node| is_parked_in(node, halt)))?;
     ring.wire.wait_for(0, 0, 20, LIMIT)?;
     let has_marker = |node: &Node| node.ports.iter().all(|port| port.marker.is_some());
     assert!(!has_marker(&ring.system.nodes()?[0]), "the marker of board B cannot have arrived");
@@ -139,7 +123,7 @@ fn bytes_discarded_on_their_way_to_a_parked_node_only_delay_its_release() -> any
     let nodes = ring.system.nodes()?;
     assert!(nodes[2..].iter().all(|node| is_parked_in(node, halt)), "board B cannot have heard of the release");
     ring.wire.set(1, Doing::Passing);
-    wait(&mut ring.system, "every node leaves the halt", |nodes| nodes.iter().all(|node| !node.is_parked()))?;
+    wait_until(&mut ring.system, "every node leaves the halt", |nodes| nodes.iter().all(|node| !node.is_parked()))?;
     ring.goes_round()
 }
 
@@ -178,7 +162,7 @@ fn a_peer_that_hangs_in_the_middle_of_a_frame_takes_nothing_with_it() -> anyhow:
     for to in [0, 1] {
         ring.wire.set(to, Doing::Hanging(Sort::Message));
         ring.wire.wait_for(to, 1, 0, LIMIT)?;
-        wait(&mut ring.system, "the link goes down", |nodes| {
+        wait_until(&mut ring.system, "the link goes down", |nodes| {
             nodes.iter().any(|node| node.ports.iter().any(|port| !port.up))
         })?;
         ring.wire.set(to, Doing::Passing);
@@ -206,7 +190,8 @@ fn a_board_whose_peer_disappeared_halts_and_resumes_without_it() -> anyhow::Resu
     for _ in 0..3 {
         system.command(ON_A, &Command::Halt)?;
         let halt = system.nodes()?[0].last_halt;
-        let nodes = wait(&mut system, "both cores park", |nodes| nodes.iter().all(|node| is_parked_in(node, halt)))?;
+        let nodes =
+            wait_until(&mut system, "both cores park", |nodes| nodes.iter().all(|node| is_parked_in(node, halt)))?;
         assert_ne!(nodes[0].undelivered, 0, "the markers for board B cannot have been delivered");
         system.release(ON_A, halt, LIMIT)?;
     }

@@ -2,9 +2,9 @@
 mod boards;
 mod cli;
 
-use boards::{LIMIT, two_boards_with};
-use cli::Bench;
-use std::time::Instant;
+use boards::two_boards_with;
+use cli::{Bench, wait_for};
+use std::ops::ControlFlow;
 use stillpoint::System;
 use stillpoint::trace::{History, Recorder};
 use stillpoint_trace::races::Races;
@@ -32,10 +32,7 @@ fn watch(bench: &Bench, node: &str, name: &str) -> Option<i64> {
 }
 
 fn wait_until_solved(bench: &Bench) {
-    let until = Instant::now() + LIMIT;
-    while watch(bench, "solve", "solved") != Some(1) {
-        assert!(Instant::now() < until, "the system is not solved within {LIMIT:?}");
-    }
+    wait_for("the system is solved", || Ok((watch(bench, "solve", "solved") == Some(1)).then_some(()))).unwrap();
 }
 
 #[test]
@@ -79,7 +76,7 @@ fn record(system: &mut System, path: &std::path::Path) -> anyhow::Result<History
     let mut recorder = Recorder::start(system, "", path)?;
     while recorder.poll(system)? > 0 {}
     recorder.finish(system)?;
-    Ok(History::load(path, |_| {})?)
+    Ok(History::load(path, |_| ControlFlow::Continue(()))?)
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn stay(demo: &mut Demo, nodes: &[usize], length: Duration) -> anyhow::Result<Ve
     let read = |demo: &mut Demo| nodes.iter().map(|node| demo.node(*node)).collect::<anyhow::Result<Vec<_>>>();
     let began = Instant::now();
     let before = read(demo)?;
+    // How long a stop lasts is what is tested: the raw timer runs for it, and nobody's timeout fires.
     std::thread::sleep(length);
     let after = read(demo)?;
     let wall = began.elapsed();

@@ -11,7 +11,7 @@ fn record(bench: &Bench, name: &str) {
     bench.run(["halt"]).expect(0);
     bench.run(["resume"]).expect(0);
     bench.expect_progress();
-    bench.run(["trace", "record", name, "--seconds", "2"]).expect(0);
+    bench.run(["trace", "record", name, "--events", "400"]).expect(0);
 }
 
 fn events(shown: &Done) -> Vec<serde_json::Value> {
@@ -105,7 +105,7 @@ fn the_run_with_the_bug_differs_and_other_firmware_is_refused() {
     bench.run(["up"]).expect(0);
     bench.run(["run"]).expect(0);
     bench.expect_progress();
-    bench.run(["trace", "record", "bad.trace", "--seconds", "3"]).expect(0);
+    bench.run(["trace", "record", "bad.trace", "--events", "3000"]).expect(0);
     let differ = bench.run(["diff", "good.trace", "bad.trace", "--json"]).expect(1).json();
     let differences = differ["differences"].as_array().unwrap();
     assert!(!differences.is_empty() && differ["same"] == false, "{differ}");

@@ -3,7 +3,7 @@
 //! `cargo xtask test qemu` builds the firmware, says where it is, and runs this.
 mod cli;
 
-use cli::{Bench, Done};
+use cli::{Bench, Done, wait_for};
 use serde_json::Value;
 
 /// The JSON values that lines of a shell printed, one after the other.
@@ -198,9 +198,8 @@ fn a_step_that_never_comes_is_over_with_its_limit_or_ctrl_c_and_the_system_runs(
     let waiting = bench.command(["step", "left0"]).spawn().expect("the program can be run");
     let remembered = bench.lock_file("A").with_file_name("breakpoints.json");
     // It is armed, and about to wait or waiting.
-    while !std::fs::read_to_string(&remembered).unwrap_or_default().contains("left0.count == ") {
-        std::thread::yield_now();
-    }
+    let is_armed = || std::fs::read_to_string(&remembered).unwrap_or_default().contains("left0.count == ");
+    wait_for("the step is armed", || Ok(is_armed().then_some(()))).unwrap();
     cli::signal("INT", waiting.id());
     let done = Done::of(waiting).expect(130);
     done.expect_err("interrupted; its breakpoint is removed, and the system runs");

@@ -1,14 +1,11 @@
 //! `stillpoint trace`: what all nodes do, recorded while they run, and read back.
 mod cli;
 
-use cli::{Bench, Done, signal};
+use cli::{Bench, Done, signal, wait_for};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
 use stillpoint::trace::{Item, TraceFile};
 use stillpoint_core::EventKind;
-
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// Checks that a node's records are numbered without a gap that the log does not explain. Says how many there are, and
 /// which messages were sent and received at each port.
@@ -62,7 +59,7 @@ fn check_channels(trace: &TraceFile) {
 fn a_recording_has_every_event_and_every_message_at_both_its_ends() {
     let bench = Bench::running("token_ring");
     bench.expect_progress();
-    let recorded = bench.run(["trace", "record", "run.trace", "--seconds", "3"]).expect(0);
+    let recorded = bench.run(["trace", "record", "run.trace", "--events", "1000"]).expect(0);
     recorded.expect_out(" s into run.trace: ");
     recorded.expect_err("bytes saved");
     let trace = TraceFile::open(&bench.path("run.trace")).unwrap();
@@ -77,7 +74,7 @@ fn a_recording_has_every_event_and_every_message_at_both_its_ends() {
     info.expect_out("ended in order");
 
     // A second recording goes on where the first ended: rings are freed only by what was saved.
-    let again = bench.run(["trace", "record", "two.trace", "--seconds", "3", "--json"]).expect(0).json();
+    let again = bench.run(["trace", "record", "two.trace", "--events", "1000", "--json"]).expect(0).json();
     let events: u64 = again["nodes"].as_array().unwrap().iter().map(|node| node["events"].as_u64().unwrap()).sum();
     assert!(events > 40, "{again}");
     assert!(again["nodes"].as_array().unwrap().iter().all(|node| node["dropped"] == 0), "{again}");
@@ -88,11 +85,8 @@ fn a_recording_has_every_event_and_every_message_at_both_its_ends() {
 }
 
 fn wait_for_size(path: &Path, bytes: u64) {
-    let until = Instant::now() + LIMIT;
-    while std::fs::metadata(path).map_or(0, |meta| meta.len()) < bytes {
-        assert!(Instant::now() < until, "the file does not grow to {bytes} bytes");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let size = || std::fs::metadata(path).map_or(0, |meta| meta.len());
+    wait_for(format!("the file grows to {bytes} bytes"), || Ok((size() >= bytes).then_some(()))).unwrap();
 }
 
 #[test]
@@ -131,7 +125,7 @@ fn what_a_node_records_can_be_chosen_while_it_runs() {
     bench.run(["trace", "mode", "left1", "off"]).expect(0).expect_out("left1 records nothing");
     // What the rings still hold of before.
     bench.run(["trace", "record", "before.trace", "--events", "1"]).expect(0);
-    bench.run(["trace", "record", "run.trace", "--seconds", "3"]).expect(0);
+    bench.run(["trace", "record", "run.trace", "--events", "1000"]).expect(0);
     let trace = TraceFile::open(&bench.path("run.trace")).unwrap();
     let records = |node| trace.entries(node).iter().filter(|of| matches!(of.item, Item::Record(_))).count();
     assert_eq!(records(1), 0, "left1 records nothing");
@@ -140,7 +134,7 @@ fn what_a_node_records_can_be_chosen_while_it_runs() {
         |node| trace.entries(node).iter().any(|of| matches!(of.item, Item::Causes { changed, .. } if changed != 0));
     assert!(causes(0), "left0 says what it learned");
     bench.run(["trace", "mode", "left1", "restricted", "--kinds", "receive"]).expect(0).expect_out("chosen kinds");
-    bench.run(["trace", "record", "some.trace", "--seconds", "3"]).expect(0);
+    bench.run(["trace", "record", "some.trace", "--events", "1000"]).expect(0);
     let trace = TraceFile::open(&bench.path("some.trace")).unwrap();
     let kinds: Vec<EventKind> = trace
         .entries(1)

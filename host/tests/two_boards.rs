@@ -4,25 +4,19 @@
 mod boards;
 
 use anyhow::Context as _;
-use boards::{LIMIT, firmware, two_boards};
-use std::time::Instant;
-use stillpoint::{Firmware, NodeAddress, System};
+use boards::{LIMIT, firmware, two_boards, wait_until};
+use stillpoint::{Firmware, Node, NodeAddress, System};
 use stillpoint_core::Direction;
 
 /// Waits until every node has handled `more` messages than `before`: the token goes round. Returns the new counts.
 fn wait_for_traffic(system: &mut System, before: &[u32], more: u32) -> anyhow::Result<Vec<u32>> {
-    let until = Instant::now() + LIMIT;
-    loop {
-        for at in system.addresses() {
-            system.command(at, &stillpoint_core::Command::Report)?;
-        }
-        let nodes = system.nodes()?;
-        let counts: Vec<u32> = nodes.iter().map(|node| node.ports.iter().map(|port| port.count).sum()).collect();
-        if counts.iter().zip(before).all(|(now, before)| now - before >= more) {
-            return Ok(counts);
-        }
-        anyhow::ensure!(Instant::now() < until, "the token does not go round within {LIMIT:?}: {nodes:#?}");
-    }
+    let counts = |nodes: &[Node]| -> Vec<u32> {
+        nodes.iter().map(|node| node.ports.iter().map(|port| port.count).sum()).collect()
+    };
+    let nodes = wait_until(system, "the token goes round", |nodes| {
+        counts(nodes).iter().zip(before).all(|(now, before)| now - before >= more)
+    })?;
+    Ok(counts(&nodes))
 }
 
 /// How many halts: each takes a few milliseconds on an idle machine.

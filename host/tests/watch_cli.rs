@@ -1,7 +1,7 @@
 //! `stillpoint watch`: values of watches while boards run, while they are halted, and when they are gone.
 mod cli;
 
-use cli::{Bench, Done, signal};
+use cli::{Bench, Done, signal, wait_for};
 use serde_json::Value;
 
 const ALL: [&str; 8] = [
@@ -73,9 +73,8 @@ fn live_values_come_line_by_line_where_there_is_no_terminal_until_they_are_enoug
     let child = bench.command(["watch", "--live", "--json"]).spawn().unwrap();
     let process = child.id();
     let lock = bench.lock_file("A");
-    while std::fs::read_to_string(&lock).is_ok_and(|text| !text.contains(&process.to_string())) {
-        std::thread::yield_now();
-    }
+    let has_it = || Ok(std::fs::read_to_string(&lock)?.contains(&process.to_string()).then_some(()));
+    wait_for("it has the board", has_it).unwrap();
     signal("INT", process);
     assert_eq!(Done::of(child).code, Some(0));
     bench.expect_progress();

@@ -10,7 +10,7 @@
 //! received; `#8 throws 5` and `#4 caught 5` are the same of the ball; everything else is noise.
 //!
 //! Words of the command line: `board=A` or `board=B`, and
-//! - `pause=US`: so many microseconds between two lines of noise and before each throw, instead of none.
+//! - `pause=US`: so many microseconds between two lines of noise and before each throw and each message, instead of none.
 #![no_std]
 #![no_main]
 
@@ -65,7 +65,7 @@ async fn rest(pause: u64) {
 }
 
 #[embassy_executor::task(pool_size = 2)]
-async fn pass(node: NodeId, mut inbox: Inbox<u32>, mut outbox: Outbox<u32>) {
+async fn pass(node: NodeId, pause: u64, mut inbox: Inbox<u32>, mut outbox: Outbox<u32>) {
     let is_first = node == NodeId(0);
     for message in (0..MESSAGES).take_while(|_| is_first) {
         defmt::info!("#{} sends {}", next_line(), message);
@@ -77,6 +77,7 @@ async fn pass(node: NodeId, mut inbox: Inbox<u32>, mut outbox: Outbox<u32>) {
         if is_first {
             message += MESSAGES;
         }
+        rest(pause).await;
         defmt::info!("#{} sends {}", next_line(), message);
         outbox.send(&message).await.unwrap();
     }
@@ -137,7 +138,7 @@ fn main() -> ! {
         agent.start().unwrap();
         let executor = EXECUTORS[1].init(Executor::new());
         executor.run(|spawner| {
-            spawn(spawner, pass(neighbour, inbox, outbox));
+            spawn(spawner, pass(neighbour, pause, inbox, outbox));
             spawn(spawner, play(neighbour, pause, there, back));
             spawn(spawner, talk(pause));
         })
@@ -157,7 +158,7 @@ fn main() -> ! {
     let executor = EXECUTORS[0].init(Executor::new());
     executor.run(|spawner| {
         spawn(spawner, pump(agent));
-        spawn(spawner, pass(me, from_board, outbox));
+        spawn(spawner, pass(me, pause, from_board, outbox));
         spawn(spawner, play(me, pause, back, there));
         spawn(spawner, forward(from_one, to_board));
         spawn(spawner, talk(pause));

@@ -3,12 +3,12 @@
 use anyhow::Context as _;
 use qemu_probe::{Link, LinkEnd, Machine, MachineKind, QemuProbe, Serial};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 use stillpoint::{Board, Firmware, ProbeMemory, System};
 use stillpoint_core::control::StateCode;
 
-/// How long anything may take on a machine that has other things to do as well.
-pub const LIMIT: Duration = Duration::from_secs(60);
+#[path = "../waiting/mod.rs"]
+pub mod waiting;
+pub use waiting::{LIMIT, wait_for};
 
 /// The ELF file of a demo.
 pub fn firmware(name: &str) -> anyhow::Result<PathBuf> {
@@ -74,11 +74,8 @@ pub fn boards_on(demo: &str, ends: [LinkEnd; 2], words: [&[&str]; 2]) -> anyhow:
 
 /// A control block is there before the firmware has opened its ports and started its node.
 pub fn wait_until_started(system: &mut System) -> anyhow::Result<()> {
-    let until = Instant::now() + LIMIT;
-    while system.nodes()?.iter().any(|node| node.state == Some(StateCode::Starting)) {
-        anyhow::ensure!(Instant::now() < until, "not every node starts within {LIMIT:?}");
-    }
-    Ok(())
+    let is_up = |node: &stillpoint::Node| node.state != Some(StateCode::Starting);
+    wait_for("every node starts", || Ok(system.nodes()?.iter().all(is_up).then_some(())))
 }
 
 /// Asks every node to say where it stands.
@@ -95,14 +92,13 @@ pub fn wait_until(
     what: &str,
     is_so: impl Fn(&[stillpoint::Node]) -> bool,
 ) -> anyhow::Result<Vec<stillpoint::Node>> {
-    let until = Instant::now() + LIMIT;
-    loop {
-        let nodes = report(system)?;
-        if is_so(&nodes) {
-            return Ok(nodes);
-        }
-        anyhow::ensure!(Instant::now() < until, "{what} does not happen within {LIMIT:?}: {nodes:#?}");
-    }
+    let mut seen = Vec::new();
+    wait_for(what, || {
+        seen = report(system)?;
+        Ok(is_so(&seen).then_some(()))
+    })
+    .with_context(|| format!("{seen:#?}"))?;
+    Ok(seen)
 }
 
 /// The value of a node's first watch.

@@ -2,9 +2,17 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 use std::ffi::OsStr;
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
+
+#[path = "../waiting/mod.rs"]
+pub mod waiting;
+mod watchdog;
+pub use waiting::{LIMIT, wait_for};
+pub use watchdog::Watchdog;
 
 /// A folder with a system file for two joined boards, and a place for their machines. They end with it.
 pub struct Bench {
@@ -86,6 +94,8 @@ impl Bench {
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = self.bare_command(args);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that one that hangs can be ended with all it started.
+        command.process_group(0);
         command
     }
 
@@ -131,12 +141,10 @@ impl Bench {
                 .collect()
         };
         let before = events();
-        for _ in 0..200 {
-            if events().iter().zip(&before).all(|(now, before)| now > before) {
-                return;
-            }
+        let grown = || Ok(events().iter().zip(&before).all(|(now, before)| now > before).then_some(()));
+        if let Err(error) = wait_for(format!("the demo goes on from {before:?}"), grown) {
+            panic!("{error}: {:?}", self.run(["status"]));
         }
-        panic!("the demo does not go on from {before:?}: {:?}", self.run(["status"]));
     }
 
     /// The file that is locked while a board is in use.
@@ -169,10 +177,22 @@ pub fn signal(name: &str, process: u32) {
 }
 
 impl Done {
+    /// What a command did, which has plenty of time for it.
+    #[track_caller]
     pub fn of(child: Child) -> Self {
+        Self::within(LIMIT, child)
+    }
+
+    /// The same; one that takes longer is ended with all it started, and what it said is shown.
+    #[track_caller]
+    pub fn within(limit: Duration, child: Child) -> Self {
+        let watchdog = Watchdog::over(&child, limit);
         let output = child.wait_with_output().unwrap();
+        let has_bitten = watchdog.has_bitten();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("plain text");
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        let done = Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
+        assert!(!has_bitten, "it did not end within {limit:?}; it said:\n{}\n{}", done.out, done.err);
+        done
     }
 
     /// Fails unless the exit code is this one.

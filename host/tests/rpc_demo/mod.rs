@@ -1,9 +1,8 @@
 //! The demo `rpc_timeouts` on two emulated boards, for every test of it.
 #![allow(dead_code, reason = "each test uses a part of it")]
-use crate::boards::{LIMIT, firmware, start, wait_until_started};
+use crate::boards::{firmware, start, wait_for, wait_until_started};
 use anyhow::bail;
 use qemu_probe::{Link, Machine};
-use std::time::{Duration, Instant};
 use stillpoint::{Firmware, Node, NodeAddress, System};
 use stillpoint_core::Command;
 
@@ -81,19 +80,13 @@ impl Demo {
 
     /// Waits until each client has made this many more calls.
     pub fn wait_for_calls(&mut self, more: i32) -> anyhow::Result<()> {
-        let until = Instant::now() + LIMIT;
         for client in [NEAR_CLIENT, FAR_CLIENT] {
-            let node = self.node(client)?;
-            let before = self.watch(&node, "calls");
-            loop {
-                let node = self.node(client)?;
-                if self.watch(&node, "calls") - before >= more {
-                    break;
-                }
-                if Instant::now() >= until {
-                    bail!("node {client} makes no calls within {LIMIT:?}\n{}", self.describe()?);
-                }
-                std::thread::sleep(Duration::from_millis(5));
+            let mut calls = || self.node(client).map(|node| self.watch(&node, "calls"));
+            let before = calls()?;
+            let made =
+                wait_for(format!("node {client} makes {more} calls"), || Ok((calls()? - before >= more).then_some(())));
+            if let Err(error) = made {
+                bail!("{error}\n{}", self.describe()?);
             }
         }
         Ok(())

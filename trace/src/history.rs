@@ -1,6 +1,7 @@
 //! A whole trace in causal order.
 use crate::order::clock::newer;
 use crate::{CausalOrder, Chunk, Event, EventId, Header, Note, Past, Stream, TraceError, TraceFile, TraceReader};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// How two events lie to each other.
@@ -46,13 +47,16 @@ pub struct History {
 }
 
 impl History {
-    /// Reads a file, telling `progress` now and then.
-    pub fn load(path: &Path, mut progress: impl FnMut(Progress)) -> Result<Self, TraceError> {
+    /// Reads a file, telling `progress` now and then, which may break it off.
+    pub fn load(path: &Path, mut progress: impl FnMut(Progress) -> ControlFlow<()>) -> Result<Self, TraceError> {
         let mut reader = TraceReader::open(path)?;
         let mut builder = Builder::new(&reader.header);
         while let Some(chunk) = reader.chunk()? {
             builder.chunk(&chunk);
-            progress(Progress { read: reader.offset, size: reader.size, events: builder.history.events.len() as u64 });
+            let events = builder.history.events.len() as u64;
+            if progress(Progress { read: reader.offset, size: reader.size, events }).is_break() {
+                return Err(TraceError::GivenUp(path.to_owned()));
+            }
         }
         Ok(builder.finish(reader.damage.map(|damage| damage.to_string())))
     }

@@ -5,11 +5,11 @@
 //!     ring.model:4  FAILS  model ring  2 of 2408 events
 //!       left1 #52 trace(token taken) came after {}: before left1 the model expects {left0}
 //!     ...
-use super::{CliError, Context, Exit, Report, paint};
+use super::{CliError, Context, Exit, Report, history, paint};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
-use stillpoint::trace::{History, View};
+use stillpoint::trace::View;
 use stillpoint_trace::check::{Options, Report as Checked, Source, Verdict, check, parse};
 
 /// Hold a recording against a model of what was expected.
@@ -54,7 +54,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     sources.extend(args.expect.iter().map(|text| Source { name: "-e".into(), text: text.clone() }));
     let wrong = |error: stillpoint_trace::check::ModelError| usage(error.to_string());
     let models = sources.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    let history = History::load(trace, |_| {}).map_err(|error| usage(error.to_string()))?;
+    let history = history::read(trace, context).map_err(CliError::as_usage)?;
     let only = View::parse(&args.only, &history.header).map_err(|error| usage(error.to_string()))?;
     let report = check(&models, &history, &Options { only, shown: args.show }).map_err(wrong)?;
     let (fails, unknown) = (report.count(Verdict::Fails), report.count(Verdict::Unknown));

@@ -6,11 +6,10 @@
 //!     the earliest such moment, up to and with
 //!         left0 #57 watch(holding) = 1  left0.holding == 1
 //!     ...
-use super::{CliError, Context, Exit, Report, paint};
+use super::{CliError, Context, Exit, Report, history, paint};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
-use stillpoint::trace::History;
 use stillpoint_trace::detect::{Answer, Detection, detect};
 
 /// Look whether something ever happened in a recording.
@@ -34,7 +33,7 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let usage = |text: String| CliError::Usage(text);
-    let history = History::load(&args.trace, |_| {}).map_err(|error| usage(error.to_string()))?;
+    let history = history::read(&args.trace, context).map_err(CliError::as_usage)?;
     let detection = detect(&args.expression, &history, args.show).map_err(|error| usage(error.to_string()))?;
     let exit = if detection.possibly == Answer::Yes { Exit::Ok } else { Exit::Bad };
     context.out().print(&Result_(detection));

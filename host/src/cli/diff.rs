@@ -51,7 +51,7 @@ struct Compared {
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let load = |path: &PathBuf| {
-        let history = history::load(path, out)?;
+        let history = history::load(path, context)?;
         for note in history.notes() {
             out.say("note", format!("{}: {}", path.display(), note.say(&history.header)));
         }

@@ -80,6 +80,15 @@ pub enum CliError {
 }
 
 impl CliError {
+    /// The same, where what cannot be read is the caller's to mend.
+    #[must_use]
+    pub fn as_usage(self) -> Self {
+        match self {
+            Self::Bad(text) => Self::Usage(text),
+            other => other,
+        }
+    }
+
     /// The exit code that belongs to it.
     #[must_use]
     pub fn exit(&self) -> Exit {

@@ -67,7 +67,7 @@ struct Written {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
-    let history = history::load(&args.file, out)?;
+    let history = history::load(&args.file, context)?;
     for note in history.notes() {
         out.say("note", note.say(&history.header));
     }

@@ -1,8 +1,10 @@
 //! Reading a recording for a command that works on one, with news for those who wait.
-use super::{CliError, Output};
+use super::{CliError, Context};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use stillpoint_trace::{History, Note};
 
@@ -10,8 +12,18 @@ use stillpoint_trace::{History, Note};
 const BAR_EVERY: Duration = Duration::from_millis(100);
 const LINE_AFTER: Duration = Duration::from_secs(2);
 
-/// A recording in causal order. What is damaged is read up to the damage, and the history says so.
-pub fn load(path: &Path, out: Output) -> Result<History, CliError> {
+/// How things stand after Ctrl-C.
+const LEFT_ALONE: &str = "nothing was changed";
+
+/// A recording in an order that people expect, and in causal order as well.
+pub fn load(path: &Path, context: &Context) -> Result<History, CliError> {
+    let history = read(path, context)?.in_time_order();
+    context.check_interrupt(LEFT_ALONE).map(|()| history)
+}
+
+/// A recording in causal order. What is damaged is read up to the damage, and the history says so. Ctrl-C ends it.
+pub fn read(path: &Path, context: &Context) -> Result<History, CliError> {
+    let (out, interrupted) = (context.out(), context.interrupt_flag());
     let bar = std::io::stderr().is_terminal().then(|| {
         let template = "{prefix:>10}  {bar:32} {msg}";
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -19,8 +31,11 @@ pub fn load(path: &Path, out: Output) -> Result<History, CliError> {
     });
     let mut next = Instant::now() + if bar.is_some() { BAR_EVERY } else { LINE_AFTER };
     let history = History::load(path, |progress| {
+        if interrupted.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
         if Instant::now() < next {
-            return;
+            return ControlFlow::Continue(());
         }
         match &bar {
             Some(bar) => {
@@ -34,9 +49,11 @@ pub fn load(path: &Path, out: Output) -> Result<History, CliError> {
                 next = Instant::now() + LINE_AFTER;
             }
         }
+        ControlFlow::Continue(())
     });
     bar.inspect(ProgressBar::finish_and_clear);
-    history.map(History::in_time_order).map_err(|error| CliError::Bad(error.to_string()))
+    context.check_interrupt(LEFT_ALONE)?;
+    history.map_err(|error| CliError::Bad(error.to_string()))
 }
 
 /// Whether the file could not be read to its end.

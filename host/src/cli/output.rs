@@ -2,7 +2,7 @@
 use super::CliError;
 use serde::Serialize;
 use std::fmt;
-use std::io::Write as _;
+use std::io::{BufWriter, Write as _};
 
 /// A result of a command: the same facts as text and as JSON.
 pub trait Report: Serialize {
@@ -35,12 +35,14 @@ impl Output {
                 self.0.text(f)
             }
         }
-        let mut stdout = anstream::stdout().lock();
         // A reader that has seen enough, such as `head`, is no error.
         let _ = if self.json {
-            serde_json::to_string_pretty(report).map_or(Ok(()), |text| writeln!(stdout, "{text}"))
+            // Written as it is made: a report may be longer than there is memory for.
+            let mut stdout = BufWriter::new(std::io::stdout().lock());
+            let written = serde_json::to_writer_pretty(&mut stdout, report).map_err(std::io::Error::from);
+            written.and_then(|()| writeln!(stdout)).and_then(|()| stdout.flush())
         } else {
-            write!(stdout, "{}", Text(report))
+            write!(anstream::stdout().lock(), "{}", Text(report))
         };
     }
 

@@ -35,7 +35,7 @@ struct Result_ {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
-    let history = history::load(&args.file, context.out())?;
+    let history = history::load(&args.file, context)?;
     let notes = history.notes().iter().map(|note| note.say(&history.header)).collect();
     let result = Result_ { found: Races::of(&history), notes };
     let exit = if result.found.is_bad() || history::is_damaged(&history) { Exit::Bad } else { Exit::Ok };

@@ -7,7 +7,7 @@
 //!        │ ╰────▶●    left1#2 recv(ring) <- left0#2
 //!        │       •    left1#3 watch(holding) = 1
 use super::{CliError, Context, Exit, Report, history, paint};
-use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeSeq as _, SerializeStruct as _, Serializer};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ const AROUND: usize = 40;
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
-    let history = history::load(&args.file, out)?;
+    let history = history::load(&args.file, context)?;
     let chosen = choose(args, &history)?;
     let bounds = |most| bounds(args, &history, most);
     let exit = if history::is_damaged(&history) { Exit::Bad } else { Exit::Ok };
@@ -248,12 +248,28 @@ impl Report for Shown<'_> {
 impl Serialize for Shown<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let notes: Vec<String> = self.history.notes().iter().map(|note| note.say(&self.history.header)).collect();
-        let rows: Vec<Row<'_>> = self.shown.places.iter().map(|place| Row::of(self.history, *place)).collect();
         let mut shown = serializer.serialize_struct("Shown", 4)?;
         shown.serialize_field("before", &self.shown.before)?;
         shown.serialize_field("after", &self.shown.after)?;
         shown.serialize_field("notes", &notes)?;
-        shown.serialize_field("events", &rows)?;
+        shown.serialize_field("events", &Rows(self))?;
         shown.end()
+    }
+}
+
+/// The events, each made when it is written.
+struct Rows<'a>(&'a Shown<'a>);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Shown { history, shown, interrupted, .. } = self.0;
+        let mut rows = serializer.serialize_seq(Some(shown.places.len()))?;
+        for place in &shown.places {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(S::Error::custom("interrupted"));
+            }
+            rows.serialize_element(&Row::of(history, *place))?;
+        }
+        rows.end()
     }
 }

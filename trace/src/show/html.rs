@@ -73,7 +73,7 @@ function pick(i){clear();svg.classList.add('picked');let past=0,future=0;const c
   data.messages.forEach(([a,b],k)=>{if(a!==null&&b!==null?keep(a,b):a===i||b===i)document.getElementById('m'+k).classList.add('on')});
   side.textContent=data.events[i].text+'\n\nof the events shown: '+past+' happened before it, '+future+' after it, '+
     (data.events.length-1-past-future)+' neither\n\nclick beside an event to let go'}
-const hint='point at an event for its details, click it for its past (green) and future (orange); drag to move, wheel to zoom, 0 for all';
+const hint='point at an event for its details, click it for its past (green) and future (orange); drag to move, wheel to zoom, 0 for all, 1 for full size';
 side.textContent=hint;
 data.events.forEach((e,i)=>{const g=at(i);g.addEventListener('pointerenter',()=>{if(!svg.classList.contains('picked'))side.textContent=e.text})});
 panzoom(target=>{const g=target.closest('.event');g?pick(+g.id.slice(1)):clear()});

@@ -8,7 +8,7 @@ html,body{margin:0;height:100%;background:var(--bg);color:var(--ink);font:14px s
 body{display:flex;flex-direction:column}header{display:flex;gap:1.2em;align-items:baseline;padding:.5em 1em;border-bottom:1px solid var(--line);flex-wrap:wrap}\
 header b{font-size:15px}header span,summary{color:var(--dim)}details{color:var(--warn)}details ul{margin:.2em 0;max-height:8em;overflow:auto}\
 #find{font:12px ui-monospace,monospace;background:var(--box);color:var(--ink);border:1px solid var(--line);padding:.2em .5em;border-radius:4px}\
-main{flex:1;display:flex;min-height:0}#stage{flex:1;overflow:hidden;touch-action:none;cursor:grab}#stage svg{width:100%;height:100%;display:block}\
+main{flex:1;display:flex;min-height:0}#stage{flex:1;overflow:hidden;touch-action:none;cursor:grab}#stage svg{width:100%;height:100%;display:block}#heads rect{opacity:1}\
 #side{width:22em;margin:0;padding:1em;border-left:1px solid var(--line);white-space:pre-wrap;overflow:auto;font:12px/1.5 ui-monospace,monospace;background:var(--box)}\
 @media (max-width:700px){main{flex-direction:column}#side{width:auto;border-left:0;border-top:1px solid var(--line);max-height:9em}}";
 
@@ -19,11 +19,13 @@ function panzoom(click){const box=svg.viewBox.baseVal,all={x:0,y:0,w:box.width,h
   svg.removeAttribute('width');svg.removeAttribute('height');svg.setAttribute('preserveAspectRatio','xMinYMin meet');
   const size=()=>svg.getBoundingClientRect();
   const set=()=>{box.x=view.x;box.y=view.y;box.width=view.w;box.height=view.h;
-    if(heads)heads.setAttribute('transform','translate(0,'+Math.max(0,view.y-40)+')')};
+    if(heads)heads.setAttribute('transform','translate(0,'+Math.max(0,view.y-42)+')')};
   const fit=()=>{const r=size();view={...all};set()};
   const begin=()=>{const r=size(),s=Math.max(1,all.w/r.width);view={x:0,y:0,w:r.width*s,h:r.height*s};set()};
   const scale=()=>{const r=size();return Math.max(view.w/r.width,view.h/r.height)};
-  window.look=(x,y)=>{view.x=Math.max(0,x-view.w/2);view.y=Math.max(0,y-view.h/2);set()};
+  // Into the middle, but never beyond an edge: the names of all lanes stay in sight where there is room for them.
+  const keep=(to,seen,there)=>Math.max(0,Math.min(to,there-seen));
+  window.look=(x,y)=>{view.x=keep(x-view.w/2,view.w,all.w);view.y=keep(y-view.h/2,view.h,all.h);set()};
   stage.addEventListener('wheel',e=>{e.preventDefault();const r=size(),s=scale(),k=Math.exp(e.deltaY*0.0012);
     const x=view.x+(e.clientX-r.left)*s,y=view.y+(e.clientY-r.top)*s;
     view={x:x-(x-view.x)*k,y:y-(y-view.y)*k,w:view.w*k,h:view.h*k};set()},{passive:false});

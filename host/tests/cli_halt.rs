@@ -34,7 +34,7 @@ fn any_node_can_begin_and_the_certificate_says_who_did() {
     let bench = Bench::running("token_ring");
     for (number, (name, first)) in [("right1", "right1"), ("A.1", "left1"), ("left0", "left0")].into_iter().enumerate()
     {
-        let halt = bench.run(["halt", "--from", name, "--json"]).expect(0).json();
+        let halt = bench.run(["halt", "--at", name, "--json"]).expect(0).json();
         assert_eq!((&halt["certified"], &halt["halt"]), (&true.into(), &(number + 1).into()));
         assert_eq!(halt["channels"], 6);
         assert!(halt["in_flight"].as_u64().unwrap() <= 1, "there is one token: {halt}");
@@ -44,7 +44,7 @@ fn any_node_can_begin_and_the_certificate_says_who_did() {
         assert_eq!(began, [first]);
         bench.run(["resume"]).expect(0);
     }
-    let unknown = bench.run(["halt", "--from", "rihgt1"]).expect(2);
+    let unknown = bench.run(["halt", "--at", "rihgt1"]).expect(2);
     unknown.expect_err("there is no node rihgt1; did you mean right1? (there are: left0, left1, right0, right1)");
 }
 
@@ -88,6 +88,7 @@ fn strike_hosts_with(name: &str) {
     for round in 0..24 {
         let verb = if round % 2 == 0 { "halt" } else { "resume" };
         let host = bench.command([verb]).spawn().unwrap();
+        // Not to wait for anything: each round strikes at another moment, and any will do.
         std::thread::sleep(Duration::from_millis(round * 9));
         // One that is done already stays a child of ours until it is waited for, so the number is not reused.
         signal(name, host.id());

@@ -68,5 +68,5 @@ fn names_in_the_system_file_go_before_those_of_the_firmware() {
     bench.write_system(&text.replacen("name = \"A\"", "name = \"A\"\nnodes = [\"one\"]", 1));
     let status = bench.run(["status"]).expect(0);
     assert_eq!(status.out, "one     running\nleft1   running\nright0  running\nright1  running\n");
-    bench.run(["halt", "--from", "one"]).expect(0);
+    bench.run(["halt", "--at", "one"]).expect(0);
 }

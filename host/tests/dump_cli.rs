@@ -2,6 +2,7 @@
 mod cli;
 
 use cli::{Bench, Done};
+use object::{Object as _, ObjectSymbol as _};
 use std::path::Path;
 use stillpoint::dump::{Dump, DumpError, MAGIC};
 
@@ -99,6 +100,48 @@ fn what_there_is_of_a_broken_system_can_be_saved_by_force() {
     let maimed = bench.run(["cut", "--from", "maimed.dump"]).expect(1);
     maimed.expect_out("board B (B.0, B.1) is missing: it was not there when the dump was made");
     bench.run(["status", "--from", "maimed.dump"]).expect(1).expect_out("left0  parked");
+}
+
+/// Turns a bit in each piece of memory that holds the ring between the cores of a board, as docs/DUMP.md has the form.
+fn spoil_rings(dump: &mut [u8]) {
+    const MEMORY: u8 = 5;
+    let elf = std::fs::read(cli::firmware("token_ring")).unwrap();
+    let file = object::File::parse(&*elf).unwrap();
+    let is_ring = |symbol: &object::Symbol<'_, '_>| symbol.name().is_ok_and(|name| name.contains("6ACROSS"));
+    let rings: Vec<u32> = file.symbols().filter(is_ring).map(|symbol| symbol.address() as u32).collect();
+    let (mut at, mut spoiled) = (MAGIC.len(), 0);
+    while let Some(body) = dump.get(at + 8..).filter(|body| body.len() > 10) {
+        let word = |from: usize| u32::from_le_bytes(body[from..from + 4].try_into().unwrap());
+        let long = u32::from_le_bytes(dump[at..at + 4].try_into().unwrap()) as usize;
+        let is_spoiled = body[0] == MEMORY && rings.iter().any(|ring| (word(2)..word(2) + word(6)).contains(ring));
+        at += 8 + long;
+        if is_spoiled {
+            dump[at - 1] ^= 1;
+            spoiled += 1;
+        }
+    }
+    assert!(spoiled > 0, "the rings {rings:x?} are in no piece");
+}
+
+#[test]
+fn of_a_dump_with_damaged_rings_the_certificate_that_was_saved_is_shown_and_said_to_be_old() {
+    let bench = Bench::running("token_ring");
+    saved(&bench, "x.dump");
+    let whole = bench.run(["cut", "--from", "x.dump", "--json"]).expect(0).json();
+    let mut bytes = std::fs::read(bench.path("x.dump")).unwrap();
+    spoil_rings(&mut bytes);
+    std::fs::write(bench.path("spoiled.dump"), bytes).unwrap();
+    let shown = bench.run(["cut", "--from", "spoiled.dump"]).expect(1);
+    shown.expect_err("damaged at byte");
+    shown.expect_out(": valid when it was saved\n");
+    shown.expect_out("it cannot be checked anew: ");
+    shown.expect_out("ok  every node is parked in the same halt");
+    shown.expect_out("frontier, as saved");
+    shown.expect_out("token_ring.rs:");
+    let json = bench.run(["cut", "--from", "spoiled.dump", "--json"]).expect(1).json();
+    assert_eq!(json["certificate_as_saved"]["checks"], whole["checks"]);
+    assert_eq!(json["certificate_as_saved"]["halt"], whole["halt"]);
+    assert!(!json["not_checked_anew"].as_str().unwrap().is_empty());
 }
 
 /// What is left of a dump, as text: how every node stands, and its clock.

@@ -76,7 +76,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         (None, Some(text)) => {
             let detector = if args.markers { Detector::Marker } else { Detector::Causal };
             let wanted = Wanted::understand(text, detector, context)?;
-            set(&wanted, args.patience, context, |_| true)
+            set(&wanted, args.patience, context, None)
         }
         (None, None) => Err(CliError::Usage("what shall it stop at? `stillpoint break --help` has examples".into())),
     }

@@ -5,10 +5,13 @@ use super::{CliError, Context, Exit, Output};
 use std::time::{Duration, Instant};
 use stillpoint::breakpoint::{self, Armed, BreakError, Fired, Waited};
 use stillpoint::expr::{self, Compiled, Directory, ExprError, Resolved};
-use stillpoint::{Node, System};
+use stillpoint::{Node, Slot, System};
 use stillpoint_core::control::StateCode;
-use stillpoint_core::predicate::{Detector, SlotId};
+use stillpoint_core::predicate::{Detector, SlotId, SlotPhase};
 use stillpoint_core::{Command, HaltId};
+
+/// How long a system may take to stop or to go on, of which it needs milliseconds.
+const RELEASE_LIMIT: Duration = Duration::from_secs(10);
 
 /// An expression that was understood, with all that follows from it.
 pub struct Wanted {
@@ -104,12 +107,13 @@ pub struct Patience {
 
 /// Arms a breakpoint, waits for it as long as wished, and shows what came of it.
 ///
-/// `accept` looks at the nodes when it has fired; where it finds that this was not what was meant, the system goes on.
+/// `accept`, if there is one, looks at the nodes when it has fired; where it finds that this was not what was meant, the
+/// system goes on. When nobody waits any more nobody looks, so such a breakpoint does not stay armed.
 pub fn set(
     wanted: &Wanted,
     patience: Patience,
     context: &mut Context,
-    accept: impl Fn(&[Node]) -> bool,
+    accept: Option<&dyn Fn(&[Node]) -> bool>,
 ) -> Result<Exit, CliError> {
     let out = context.out();
     wanted.promise(out);
@@ -118,6 +122,12 @@ pub fn set(
     out.say("armed", format!("breakpoint {} on {} nodes", armed.slot, armed.programs.len()));
     let mut stopped = wanted.shown(&armed);
     if patience.no_wait || was_halted {
+        if accept.is_some() {
+            out.say(
+                "but",
+                "the condition is looked at by whoever waits: it may not hold any more when this stops the system",
+            );
+        }
         stopped.outcome = if was_halted { "armed, and the system is halted" } else { "armed" };
         out.print(&stopped);
         return Ok(Exit::Ok);
@@ -127,7 +137,7 @@ pub fn set(
     let waited = loop {
         let limit = until.map(|until| until.saturating_duration_since(Instant::now()));
         match wanted.wait(&armed, past, limit, context)? {
-            Waited::Fired(fired) if fired.proof.is_ok() && !accept(&context.system()?.nodes()?) => {
+            Waited::Fired(fired) if fired.proof.is_ok() && !accepts(accept, context)? => {
                 out.say("went on", format!("halt {}: the condition held before, and does not any more", fired.halt.0));
                 wanted.remove(&armed, context)?;
                 armed = wanted.arm(context)?;
@@ -137,9 +147,55 @@ pub fn set(
             waited => break waited,
         }
     };
+    if accept.is_some() && matches!(waited, Waited::TimedOut | Waited::Interrupted) {
+        take_back(wanted, &armed, context)?;
+        if matches!(waited, Waited::Interrupted) {
+            return Err(CliError::Interrupted("the breakpoint is removed, and the system runs"));
+        }
+        stopped.outcome = "not fired in time; it is removed, as nobody would look at its condition any more";
+        out.print(&stopped);
+        return Ok(Exit::Bad);
+    }
     let exit = outcome(&mut stopped, waited, wanted)?;
     out.print(&stopped);
     Ok(exit)
+}
+
+/// Whether what has fired is what was meant.
+fn accepts(accept: Option<&dyn Fn(&[Node]) -> bool>, context: &mut Context) -> Result<bool, CliError> {
+    Ok(match accept {
+        Some(accept) => accept(&context.system()?.nodes()?),
+        None => true,
+    })
+}
+
+/// Disarms a breakpoint for which nobody waits any more. If it has stopped the system meanwhile, that goes on.
+fn take_back(wanted: &Wanted, armed: &Armed, context: &mut Context) -> Result<(), CliError> {
+    wanted.remove(armed, context)?;
+    let system = context.system()?;
+    let until = Instant::now() + RELEASE_LIMIT;
+    let stops = |node: &Node| matches!(node.state, Some(StateCode::Parked | StateCode::Draining));
+    let has_fired = |slot: &Slot| slot.state.is_some_and(|state| state.phase == SlotPhase::Fired);
+    let mut released = None;
+    loop {
+        let nodes = system.nodes()?;
+        // What another breakpoint stopped stays so.
+        if !nodes.iter().any(stops) || nodes.iter().any(|node| node.slots.iter().any(has_fired)) {
+            return Ok(());
+        }
+        if Instant::now() > until {
+            return Err(CliError::Bad(
+                "the breakpoint is removed, but the system it stopped does not go on; `stillpoint resume` it".into(),
+            ));
+        }
+        // Some may be on their way into the halt, or out of the last one.
+        let halt = nodes[0].last_halt;
+        if released != Some(halt) && nodes.iter().all(|node| node.is_parked() && node.last_halt == halt) {
+            release(system, halt)?;
+            released = Some(halt);
+        }
+        std::thread::yield_now();
+    }
 }
 
 /// How waiting ended, for the user.

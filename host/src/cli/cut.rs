@@ -11,6 +11,7 @@
 //!       left0:out -> right0:ring    1 message of Token
 //!         2052  Token { lap: 4103 }
 use super::break_report::Listing;
+use super::cut_saved::Saved;
 use super::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;
@@ -21,7 +22,7 @@ use stillpoint::{ChannelLine, CutReport, Message, NodeMoment, SkewLine};
 #[derive(clap::Args)]
 #[command(
     after_help = "Nothing is changed. Exit code 1 if the halted state is not one consistent moment, or a board is \
-                        missing.\n\nExample:\n  stillpoint halt && stillpoint cut\n  stillpoint cut --full\n  \
+                        missing, or a dump is damaged so that only the certificate saved in it can be shown.\n\nExample:\n  stillpoint halt && stillpoint cut\n  stillpoint cut --full\n  \
                         stillpoint cut --json | jq '.channels[].in_flight[].value'"
 )]
 pub struct Args {
@@ -45,11 +46,12 @@ struct Result_ {
     full: bool,
 }
 
+/// A board that could not be attached to.
 #[derive(Serialize)]
-struct Missing {
-    board: String,
-    nodes: Vec<String>,
-    why: String,
+pub(super) struct Missing {
+    pub board: String,
+    pub nodes: Vec<String>,
+    pub why: String,
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
@@ -61,7 +63,16 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         why: lost.why.clone(),
     });
     let missing: Vec<Missing> = missing.collect();
-    let cut = system.cut_report()?;
+    let cut = match system.cut_report() {
+        Ok(cut) => cut,
+        Err(error) => {
+            // Of a dump that is damaged where the check has to look, there is still what was found when it was made.
+            let Some(dump) = context.dump()? else { return Err(error.into()) };
+            let Some(report) = &dump.report else { return Err(error.into()) };
+            out.print(&Saved { certificate_as_saved: report, not_checked_anew: error.to_string(), missing });
+            return Ok(Exit::Bad);
+        }
+    };
     compare(context, &cut)?;
     let good = cut.valid && missing.is_empty();
     let breakpoints = if good { Some(super::break_::listing(context)?) } else { None };
@@ -84,6 +95,14 @@ fn compare(context: &mut Context, cut: &CutReport) -> Result<(), CliError> {
         }
     }
     Ok(())
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { board, nodes, why } = self;
+        let nodes = if nodes.is_empty() { String::new() } else { format!(" ({})", nodes.join(", ")) };
+        write!(f, "board {board}{nodes} is missing: {why}")
+    }
 }
 
 impl Report for Result_ {
@@ -122,7 +141,7 @@ impl Report for Result_ {
     }
 }
 
-fn heading(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+pub(super) fn heading(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     writeln!(f, "{}{text}{:#}", paint::NAME, paint::NAME)
 }
 
@@ -136,10 +155,7 @@ impl Result_ {
         let (style, verdict) =
             if self.cut.valid && self.missing.is_empty() { (paint::GOOD, "valid") } else { (paint::BAD, "FAILED") };
         writeln!(f, "{}certificate{halt}:{:#} {style}{verdict}{style:#}", paint::NAME, paint::NAME)?;
-        for Missing { board, nodes, why } in &self.missing {
-            let nodes = if nodes.is_empty() { String::new() } else { format!(" ({})", nodes.join(", ")) };
-            writeln!(f, "  {}--{:#}  board {board}{nodes} is missing: {why}", paint::BAD, paint::BAD)?;
-        }
+        self.missing.iter().try_for_each(|missing| writeln!(f, "  {}--{:#}  {missing}", paint::BAD, paint::BAD))?;
         for check in &self.cut.checks {
             let (style, mark) = match (check.checked, check.wrong.is_empty()) {
                 (false, _) => (paint::WARN, "??"),

@@ -22,21 +22,21 @@ const LIMIT: u64 = 10;
 #[command(
     after_help = "Exit code 1 if there is no certificate: a node is missing or late, or the state does not add up. The nodes that \
                         can be reached are halted all the same.\n\n\
-                        Example:\n  stillpoint halt\n  stillpoint halt --from right0\n  stillpoint halt --delayed left1\n  \
+                        Example:\n  stillpoint halt\n  stillpoint halt --at right0\n  stillpoint halt --delayed left1\n  \
                         stillpoint halt --json | jq .certified"
 )]
 pub struct Args {
     /// Begin at this node; otherwise at the first that answers.
     #[arg(long, value_name = "NODE")]
-    from: Option<String>,
+    at: Option<String>,
     /// Stop this node alone and let the others run until they would interact with it.
-    #[arg(long, value_name = "NODE", conflicts_with_all = ["from", "sequential", "group"])]
+    #[arg(long, value_name = "NODE", conflicts_with_all = ["at", "sequential", "group"])]
     delayed: Option<String>,
     /// For comparison: stop the cores by the probe, one after the other.
-    #[arg(long, conflicts_with_all = ["from", "group"])]
+    #[arg(long, conflicts_with_all = ["at", "group"])]
     sequential: bool,
     /// For comparison: stop all cores of a board by the probe, as one where it can; board after board.
-    #[arg(long, conflicts_with = "from")]
+    #[arg(long, conflicts_with = "at")]
     group: bool,
     /// Give up waiting after this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = LIMIT)]
@@ -51,7 +51,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     if args.sequential || args.group {
         return probed::run(args.group, context);
     }
-    consistent::run(args.from.as_deref(), limit, context)
+    consistent::run(args.at.as_deref(), limit, context)
 }
 
 /// Halts everything consistently, as the command without options does.

@@ -12,6 +12,7 @@ mod check;
 mod completions;
 mod context;
 mod cut;
+mod cut_saved;
 mod delete;
 mod detect;
 mod diff;

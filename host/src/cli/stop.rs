@@ -15,7 +15,7 @@ use stillpoint_core::predicate::{Detector, EvalContext, Generation, Predicates, 
 #[command(
     after_help = "EVENT and COND are those of `stillpoint break`, without the node: send(port), recv(port), trace(name) ...; \
                   comparisons of watches, count, epoch and pred(NODE).\nWith both, the condition must hold at the event; the \
-                  host looks when the breakpoint fires, and lets the system go on if it does not hold any more.\n\n\
+                  host looks when the breakpoint fires, and lets the system go on if it does not hold any more; such a breakpoint is removed when the waiting ends.\n\n\
                   Example:\n  stillpoint stop in left0 at 'send(ring)'\n  stillpoint stop in left0 if 'lap > 3'\n  \
                   stillpoint stop in right1 at 'recv(ring)' if 'pred(left0) > 100'"
 )]
@@ -50,7 +50,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         (None, None) => return Err(CliError::Usage("stop where? say `at EVENT`, `if COND` or both".into())),
     };
     let mut wanted = Wanted::understand(&expression, Detector::Causal, context)?;
-    let (Some(event), Some(_)) = (event, condition) else { return set(&wanted, args.patience, context, |_| true) };
+    let (Some(event), Some(_)) = (event, condition) else { return set(&wanted, args.patience, context, None) };
     let Some(holds) = Holds::first_stage_of(&wanted.resolved) else {
         return Err(CliError::Usage(format!(
             "`{expression}` is more than one condition and one event; use `stillpoint break`"
@@ -61,7 +61,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     if holds.changes_with_events || holds.on(&breakpoint::survey(system)?) {
         wanted = Wanted::understand(&format!("{node}:{event}"), Detector::Causal, context)?;
     }
-    set(&wanted, args.patience, context, |nodes| holds.on(nodes))
+    set(&wanted, args.patience, context, Some(&|nodes: &[Node]| holds.on(nodes)))
 }
 
 /// Finds the parts between the words `in`, `at` and `if`.

@@ -39,10 +39,10 @@ struct Missing {
     why: String,
 }
 
-pub(super) fn run(from: Option<&str>, limit: Duration, context: &mut Context) -> Result<Exit, CliError> {
+pub(super) fn run(at: Option<&str>, limit: Duration, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let system = context.present()?;
-    let from = from.map(|name| system.find(name)).transpose()?;
+    let at = at.map(|name| system.find(name)).transpose()?;
     let stopped = system.stopped().unwrap_or_default();
     if !stopped.is_empty() {
         let names = stopped.join(", ");
@@ -50,7 +50,7 @@ pub(super) fn run(from: Option<&str>, limit: Duration, context: &mut Context) ->
             "{names}: stopped by the probe, so no marker passes; `stillpoint resume` first"
         )));
     }
-    let halted = system.halt_all(from, limit)?;
+    let halted = system.halt_all(at, limit)?;
     let exit = if halted.is_certified() { Exit::Ok } else { Exit::Bad };
     out.print(&summary(&halted));
     Ok(exit)

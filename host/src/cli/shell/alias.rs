@@ -72,9 +72,9 @@ mod tests {
     #[test]
     fn a_short_name_may_stand_for_another_and_keeps_what_follows() {
         let mut aliases = Aliases::default();
-        aliases.set("h", "halt --from").unwrap();
+        aliases.set("h", "halt --at").unwrap();
         aliases.set("hl", "h left0").unwrap();
-        assert_eq!(aliases.expand(" hl --json"), "halt --from left0 --json");
+        assert_eq!(aliases.expand(" hl --json"), "halt --at left0 --json");
         assert_eq!(aliases.expand("halt"), "halt");
         assert!(aliases.remove("h") && !aliases.remove("h"));
         assert_eq!(aliases.expand("hl"), "h left0");

@@ -119,7 +119,7 @@ mod tests {
         let completion = Completion::default();
         completion.update(|names| {
             names.commands = vec![
-                ("halt".into(), vec!["--from".into(), "--group".into()]),
+                ("halt".into(), vec!["--at".into(), "--group".into()]),
                 ("help".into(), vec![]),
                 ("break".into(), vec!["list".into(), "rm".into()]),
             ];
@@ -146,9 +146,9 @@ mod tests {
 
     #[test]
     fn options_follow_their_own_command_and_nodes_follow_any() {
-        check("halt --", &["--from", "--group"]);
+        check("halt --", &["--at", "--group"]);
         check("break l", &["left0", "left1", "list"]);
-        check("halt --from left", &["left0", "left1"]);
+        check("halt --at left", &["left0", "left1"]);
     }
 
     #[test]

@@ -338,7 +338,7 @@ impl<'a> Shell<'a> {
             let _ = writeln!(anstream::stdout(), "{name}  {meaning}");
             return Ok(Exit::Ok);
         }
-        // One word is a line of its own, as in alias s 'halt --from left0'; several are words of one line.
+        // One word is a line of its own, as in alias s 'halt --at left0'; several are words of one line.
         let meaning = match meaning {
             [line] => line.clone(),
             words => shlex::try_join(words.iter().map(String::as_str))

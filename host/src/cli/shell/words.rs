@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn blanks_part_words_quotes_keep_them_and_comments_are_nothing() {
-        check("halt  --from right0", &["halt", "--from", "right0"]);
+        check("halt  --at right0", &["halt", "--at", "right0"]);
         check("  cut --full # all of it", &["cut", "--full"]);
         check("source 'my file'", &["source", "my file"]);
         check("# nothing", &[]);

@@ -105,6 +105,9 @@ pub struct Patience {
     pub timeout: Option<u64>,
 }
 
+/// Whether what has fired is what was meant, to be asked of the nodes while they stand.
+pub type Accept<'a> = &'a dyn Fn(&[Node]) -> bool;
+
 /// Arms a breakpoint, waits for it as long as wished, and shows what came of it.
 ///
 /// `accept`, if there is one, looks at the nodes when it has fired; where it finds that this was not what was meant, the
@@ -113,7 +116,7 @@ pub fn set(
     wanted: &Wanted,
     patience: Patience,
     context: &mut Context,
-    accept: Option<&dyn Fn(&[Node]) -> bool>,
+    accept: Option<Accept<'_>>,
 ) -> Result<Exit, CliError> {
     let out = context.out();
     wanted.promise(out);
@@ -162,7 +165,7 @@ pub fn set(
 }
 
 /// Whether what has fired is what was meant.
-fn accepts(accept: Option<&dyn Fn(&[Node]) -> bool>, context: &mut Context) -> Result<bool, CliError> {
+fn accepts(accept: Option<Accept<'_>>, context: &mut Context) -> Result<bool, CliError> {
     Ok(match accept {
         Some(accept) => accept(&context.system()?.nodes()?),
         None => true,

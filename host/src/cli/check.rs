@@ -54,7 +54,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     sources.extend(args.expect.iter().map(|text| Source { name: "-e".into(), text: text.clone() }));
     let wrong = |error: stillpoint_trace::check::ModelError| usage(error.to_string());
     let models = sources.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    let history = history::read(trace, context).map_err(CliError::as_usage)?;
+    let history = history::read(trace, context).map_err(CliError::into_usage)?;
     let only = View::parse(&args.only, &history.header).map_err(|error| usage(error.to_string()))?;
     let report = check(&models, &history, &Options { only, shown: args.show }).map_err(wrong)?;
     let (fails, unknown) = (report.count(Verdict::Fails), report.count(Verdict::Unknown));

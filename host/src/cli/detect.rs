@@ -33,7 +33,7 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let usage = |text: String| CliError::Usage(text);
-    let history = history::read(&args.trace, context).map_err(CliError::as_usage)?;
+    let history = history::read(&args.trace, context).map_err(CliError::into_usage)?;
     let detection = detect(&args.expression, &history, args.show).map_err(|error| usage(error.to_string()))?;
     let exit = if detection.possibly == Answer::Yes { Exit::Ok } else { Exit::Bad };
     context.out().print(&Result_(detection));

@@ -82,7 +82,7 @@ pub enum CliError {
 impl CliError {
     /// The same, where what cannot be read is the caller's to mend.
     #[must_use]
-    pub fn as_usage(self) -> Self {
+    pub fn into_usage(self) -> Self {
         match self {
             Self::Bad(text) => Self::Usage(text),
             other => other,

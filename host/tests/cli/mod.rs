@@ -180,7 +180,8 @@ impl Done {
     /// What a command did, which has plenty of time for it.
     #[track_caller]
     pub fn of(child: Child) -> Self {
-        Self::within(LIMIT, child)
+        // A shell may have a hundred steps to do, on a machine with ten times as much to do as it can.
+        Self::within(LIMIT * 5, child)
     }
 
     /// The same; one that takes longer is ended with all it started, and what it said is shown.

@@ -13,7 +13,7 @@
 //! - `halt-at=N`: the sink halts the system when it has handled N numbers. No host is needed; the producer stops, too.
 //!
 //! Try `sink.count == 5 -> producer:send(out)`: it never fires, for nothing leads from the sink to the producer. The other
-//! way round it does: `producer:send(out)^20 -> sink.count == 5`.
+//! way round it does: `producer:send(out)^15 -> sink.count == 5`, for the fifth number that passes is 15. With `^16` it never does.
 #![no_std]
 #![no_main]
 

@@ -12,6 +12,7 @@ mod event_name;
 pub mod export;
 pub mod expr;
 mod file;
+mod follow;
 mod history;
 mod local;
 mod names;
@@ -23,6 +24,8 @@ mod place;
 pub mod races;
 #[cfg(test)]
 mod random_run;
+#[cfg(test)]
+mod restricted_tests;
 mod row;
 pub mod show;
 mod shown;
@@ -36,6 +39,7 @@ pub use file::{
     BoardInfo, ChannelInfo, Chunk, Damage, Entry, FrameError, Header, Item, MAGIC, MAX_BODY, NameInfo, NodeInfo,
     PortInfo, Stream, Sync, TraceError, TraceFile, TraceReader, WriteError, Writer,
 };
+pub use follow::Follower;
 pub use history::{Builder, History, Progress, Relation};
 pub use names::kind_name;
 pub use nearest::{did_you_mean, nearest};

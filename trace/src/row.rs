@@ -1,5 +1,5 @@
 //! An event with everything spelled out: what programs outside read.
-use crate::{EventId, History, Past, kind_name};
+use crate::{Event, EventId, Header, History, Past, kind_name};
 use serde::Serialize;
 use stillpoint_core::EventKind;
 
@@ -47,7 +47,12 @@ impl<'a> Row<'a> {
     /// If there is none.
     #[must_use]
     pub fn of(history: &'a History, place: usize) -> Self {
-        let (event, header) = (&history.events[place], &history.header);
+        Self::new(&history.header, place, &history.events[place], history.clock(place))
+    }
+
+    /// An event with its clock, at a place of the order of the system that a header describes.
+    #[must_use]
+    pub fn new(header: &Header, place: usize, event: &Event, clock: &'a [u32]) -> Self {
         let EventId { node, .. } = event.id;
         let board = header.node(node).and_then(|node| header.boards.get(node.board));
         let hz = board.and_then(|board| board.counter_hz).filter(|hz| *hz > 0);
@@ -74,7 +79,7 @@ impl<'a> Row<'a> {
                 Past::Known => None,
                 Past::Unknown { why } => Some(why.say(header.node_name(why.node()))),
             },
-            clock: history.clock(place),
+            clock,
         }
     }
 }

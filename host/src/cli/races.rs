@@ -51,9 +51,13 @@ impl Report for Result_ {
         for note in &self.notes {
             writeln!(f, "{}{note}{:#}", paint::WARN, paint::WARN)?;
         }
-        let Races { races, objects, accesses } = &self.found;
+        let Races { races, objects, accesses, unseen } = &self.found;
+        for why in unseen {
+            writeln!(f, "{}accesses may be missing: {why}{:#}", paint::WARN, paint::WARN)?;
+        }
         let certain = races.iter().filter(|race| race.certain).count();
         let (how_many, style) = match certain {
+            0 if !unseen.is_empty() => ("no race among what was recorded, and more may be".into(), paint::WARN),
             0 => ("no race".into(), paint::GOOD),
             1 => ("1 race".into(), paint::BAD),
             more => (format!("{more} races"), paint::BAD),

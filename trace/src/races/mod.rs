@@ -10,10 +10,13 @@ mod concurrent;
 #[cfg(test)]
 mod tests;
 
+use crate::coverage::Coverage;
+use crate::expr::Match;
 use crate::{EventId, History};
 use concurrent::Accesses;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use stillpoint_core::EventKind;
 use stillpoint_core::shared::{AccessKind, AccessValue};
 
 /// The races of a trace.
@@ -36,6 +39,8 @@ pub struct Races {
     pub objects: usize,
     /// Accesses of them.
     pub accesses: usize,
+    /// Where accesses may be missing, node by node: of those nothing can be told.
+    pub unseen: Vec<String>,
 }
 
 /// Two places in the source whose accesses of an object race, with the first pair of events.
@@ -127,6 +132,7 @@ impl Races {
             races: found.into_iter().map(|(_, race)| race).collect(),
             objects: counted.len(),
             accesses: objects.values().flatten().map(|of_node| of_node.places.len()).sum(),
+            unseen: unseen(history),
         }
     }
 
@@ -135,6 +141,18 @@ impl Races {
     pub fn is_bad(&self) -> bool {
         self.races.iter().any(|race| race.certain)
     }
+}
+
+/// Where the log of a node has a hole in which there may be accesses, the first hole of each. That a recording began late
+/// or ended is no hole: it tells of what lies between.
+fn unseen(history: &History) -> Vec<String> {
+    let coverage = Coverage::of(history);
+    let access = Match::Event { kind: EventKind::Access, arguments: Vec::new() };
+    let hides = |node: u8| {
+        let hole = coverage.holes(node).iter().find(|hole| hole.is_inside() && coverage.may_hide(node, hole, &access));
+        hole.map(|hole| coverage.say(history, node, hole))
+    };
+    history.header.nodes.iter().filter_map(|node| hides(node.id)).collect()
 }
 
 /// The accesses of each object, node by node.
@@ -147,8 +165,8 @@ fn objects(history: &History) -> BTreeMap<ObjectKey, Vec<Accesses>> {
         for place in history.of_node(node).iter().rev().map(|place| *place as usize) {
             let event = &history.events[place];
             match event.kind() {
-                stillpoint_core::EventKind::Reset => life += 1,
-                stillpoint_core::EventKind::Access => {
+                EventKind::Reset => life += 1,
+                EventKind::Access => {
                     let of_nodes = objects.entry((board, event.what.arg, life)).or_default();
                     if of_nodes.last().is_none_or(|last| last.node != node) {
                         of_nodes.push(Accesses::new(node));

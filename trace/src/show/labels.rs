@@ -54,7 +54,7 @@ pub(super) fn details(history: &History, place: usize) -> String {
         header.action(event.id.node, &event.what),
         time_text(header, event)
     );
-    let partner = partner(history, event);
+    let partner = partner(&history.header, event);
     if !partner.is_empty() {
         let _ = write!(text, "\n{partner}");
     }

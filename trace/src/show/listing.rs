@@ -1,6 +1,6 @@
 //! One line an event.
 use super::{PlacedNotes, Selection, place_notes, time_text};
-use crate::{Event, History, Past};
+use crate::{Event, Header, History, Past};
 use std::fmt;
 use stillpoint_core::EventKind;
 
@@ -31,38 +31,41 @@ pub fn listing<'a>(history: &'a History, selection: &'a Selection) -> impl Itera
     let general: Vec<Line> = general.into_iter().map(say).collect();
     let events = selection.places.iter().flat_map(move |place| {
         let notes: Vec<Line> = before.remove(place).into_iter().flatten().map(say).collect();
-        notes.into_iter().chain([line(history, *place)])
+        notes.into_iter().chain([Line::of(&history.header, &history.events[*place])])
     });
     general.into_iter().chain(events)
 }
 
-fn line(history: &History, place: usize) -> Line {
-    let event = &history.events[place];
-    Line::Event {
-        name: history.header.event_name(event.id),
-        time: time_text(&history.header, event),
-        action: history.header.action(event.id.node, &event.what),
-        partner: partner(history, event),
-        unknown: match event.past {
-            Past::Known => None,
-            Past::Unknown { why } => Some(why.say(history.node_name(why.node()))),
-        },
+impl Line {
+    /// An event of the system that a header describes.
+    #[must_use]
+    pub fn of(header: &Header, event: &Event) -> Self {
+        Self::Event {
+            name: header.event_name(event.id),
+            time: time_text(header, event),
+            action: header.action(event.id.node, &event.what),
+            partner: partner(header, event),
+            unknown: match event.past {
+                Past::Known => None,
+                Past::Unknown { why } => Some(why.say(header.node_name(why.node()))),
+            },
+        }
     }
 }
 
 /// Where a message goes to or comes from: the event if the trace has it, otherwise the node.
-pub(super) fn partner(history: &History, event: &Event) -> String {
+pub(super) fn partner(header: &Header, event: &Event) -> String {
     let arrow = match event.kind() {
         EventKind::Send => "->",
         EventKind::Receive => "<-",
         _ => return String::new(),
     };
     match event.partner {
-        Some(id) => format!("{arrow} {}", history.header.event_name(id)),
+        Some(id) => format!("{arrow} {}", header.event_name(id)),
         None => {
-            let ports = history.header.node(event.id.node).into_iter().flat_map(|node| &node.ports);
+            let ports = header.node(event.id.node).into_iter().flat_map(|node| &node.ports);
             let peer = ports.into_iter().find(|port| u16::from(port.id) == event.what.arg).map(|port| port.peer);
-            format!("{arrow} {} ?", peer.map_or_else(|| "?".into(), |peer| history.node_name(peer)))
+            format!("{arrow} {} ?", peer.map_or_else(|| "?".into(), |peer| header.node_name(peer)))
         }
     }
 }

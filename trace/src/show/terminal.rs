@@ -78,7 +78,7 @@ fn label(lanes: &Lanes<'_>, marks: &[usize]) -> String {
     if let [mark] = marks {
         let event = event(*mark);
         let mut text = format!("{} {}", header.event_name(event.id), header.action(event.id.node, &event.what));
-        let partner = partner(history, event);
+        let partner = partner(&history.header, event);
         if !partner.is_empty() {
             text = format!("{text} {partner}");
         }

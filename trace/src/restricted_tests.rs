@@ -1,0 +1,148 @@
+//! What checks, detection and races say of recordings that leave something out: neither a false failure nor a false all-clear.
+use crate::check::{Options, Source, Verdict, check, parse};
+use crate::detect::{Answer, Detection, detect};
+use crate::races::Races;
+use crate::{BoardInfo, Builder, EventId, History, Item, NameInfo, Sketch, Sync};
+use stillpoint_core::log::Record;
+use stillpoint_core::{Event, EventKind};
+
+/// Nodes a and b with tracepoints t0 and t1.
+fn sketch() -> Sketch {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    let name =
+        |number: u16| NameInfo { kind: "trace".into(), number, text: format!("t{number}"), ..NameInfo::default() };
+    sketch.header().boards = vec![BoardInfo { names: vec![name(0), name(1)], ..BoardInfo::default() }];
+    sketch
+}
+
+/// a does t0 and tells b, which does t1; twice, with something else around it.
+fn told_twice() -> Sketch {
+    let mut sketch = sketch();
+    for node in [0, 1] {
+        sketch.local(node, 9);
+    }
+    for _ in 0..2 {
+        sketch.local(0, 0);
+        sketch.message(0, 1);
+        sketch.local(1, 1);
+    }
+    for node in [0, 1] {
+        sketch.local(node, 9);
+    }
+    sketch
+}
+
+/// The same run as nodes with vector stamps log it that record only what `keeps` says.
+fn restricted(mut sketch: Sketch, keeps: impl Fn(u8, &Record) -> bool) -> History {
+    let whole = sketch.history();
+    for node in &mut sketch.header().nodes {
+        node.vector_stamps = true;
+    }
+    let mut builder = Builder::new(sketch.header());
+    let mut told: Vec<Option<(u32, Vec<u32>)>> = vec![None; whole.width()];
+    let mut counts = vec![vec![0; 8]; whole.width()];
+    for (wall, (node, item)) in sketch.items().enumerate() {
+        let (Item::Record(record), at) = (&item, usize::from(node)) else { continue };
+        if let Some(message) = record.message {
+            counts[at][usize::from(record.event.arg)] = message;
+        }
+        if !keeps(node, record) {
+            continue;
+        }
+        let number = record.number.0;
+        let clock = whole.clock(whole.index_of(EventId { node, number }).unwrap()).to_vec();
+        let before = match told[at].replace((number, clock.clone())) {
+            None => {
+                let (time, counts) = (record.time, counts[at].clone());
+                Item::Sync(Sync { mode: 1, with_causes: true, number, time, clock, counts })
+            }
+            Some((last, known)) => {
+                let changed = (0..clock.len()).filter(|place| *place != at && clock[*place] != known[*place]);
+                let differences = changed.clone().map(|place| clock[place] - known[place]).collect();
+                let changed = changed.fold(0, |mask, place| mask | 1 << place);
+                Item::Causes { skipped: number - last - 1, changed, differences }
+            }
+        };
+        builder.push(node, wall as u64, before);
+        builder.push(node, wall as u64, item);
+    }
+    builder.finish(None)
+}
+
+fn checked(text: &str, history: &History) -> (Verdict, String) {
+    let model = parse(&Source { name: "test.model".into(), text: text.into() }).unwrap();
+    let outcome = check(&[model], history, &Options::default()).unwrap().checks.remove(0);
+    (outcome.verdict, outcome.reasons.join("; "))
+}
+
+fn asked(text: &str, history: &History) -> Detection {
+    detect(text, history, 5).unwrap_or_else(|error| panic!("{error}"))
+}
+
+const CAUSE: &str = "pred b:trace(t1) { a:trace(t0) }";
+const CHAIN: &str = "a:trace(t0) -> b:trace(t1)";
+
+/// Hyder 5.3: what is not recorded still passes its predecessors on.
+#[test]
+fn order_through_messages_that_were_not_recorded_is_as_good_as_any() {
+    let history = restricted(told_twice(), |_, record| record.event.kind == EventKind::Local);
+    assert!(history.events.iter().all(|event| event.past.is_known()), "{:?}", history.events);
+    assert_eq!(checked(CAUSE, &history), (Verdict::Holds, String::new()));
+    assert_eq!(asked(CHAIN, &history).definitely, Answer::Yes);
+    assert_eq!(
+        checked("parallel (a:trace(t0), b:trace(t1))", &history).0,
+        checked("parallel (a:trace(t0), b:trace(t1))", &told_twice().history()).0
+    );
+}
+
+#[test]
+fn what_may_have_happened_unrecorded_is_no_failure_and_no_all_clear() {
+    for (node, other, what) in [(0, "a", "the cause"), (1, "b", "what is checked")] {
+        // One node records messages only, and not the tracepoints that are asked for.
+        let history = restricted(told_twice(), |of, record| of != node || record.event.kind != EventKind::Local);
+        let (verdict, why) = checked(CAUSE, &history);
+        assert_eq!(verdict, Verdict::Unknown, "{what} is not recorded");
+        assert!(why.contains(other) && why.contains("record"), "{why}");
+        let detection = asked(CHAIN, &history);
+        assert_eq!((detection.possibly, detection.definitely), (Answer::Unknown, Answer::Unknown), "{detection:?}");
+        assert!(detection.reasons.concat().contains(other), "{detection:?}");
+        let (verdict, why) = checked("not parallel (a:trace(t0), b:trace(t1))", &history);
+        assert_eq!(verdict, Verdict::Unknown, "{why}");
+    }
+}
+
+#[test]
+fn a_node_that_recorded_nothing_is_named() {
+    let history = restricted(told_twice(), |node, _| node == 1);
+    let (verdict, why) = checked(CAUSE, &history);
+    assert_eq!(verdict, Verdict::Unknown);
+    assert!(why.contains("no event of a is in the trace"), "{why}");
+    assert_eq!(asked(CHAIN, &history).possibly, Answer::Unknown);
+}
+
+#[test]
+fn races_say_where_accesses_may_be_missing_and_are_not_made_up_by_what_is() {
+    let access = |value| Event { kind: EventKind::Access, arg: 5, value };
+    let run = || {
+        let mut sketch = sketch();
+        sketch.local(0, 9);
+        sketch.local(1, 9);
+        sketch.event(0, access(1));
+        sketch.message(0, 1);
+        sketch.event(1, access(0));
+        sketch.local(0, 9);
+        sketch.local(1, 9);
+        sketch
+    };
+    // Without the messages that put them in order: their order is known all the same.
+    let races = Races::of(&restricted(run(), |_, record| record.message.is_none()));
+    assert_eq!((races.races.len(), races.accesses), (0, 2), "{races:?}");
+    // Without the accesses of one node: nothing is found, and not all is well.
+    let races = Races::of(&restricted(run(), |node, record| node == 0 || record.event.kind != EventKind::Access));
+    assert_eq!((races.races.len(), races.unseen.len()), (0, 1), "{races:?}");
+    assert!(races.unseen[0].contains("b did not record everything"), "{races:?}");
+    let races = Races::of(&restricted(run(), |node, _| node == 0));
+    assert!(races.unseen[0].contains("no event of b"), "{races:?}");
+    let races = Races::of(&run().history());
+    assert_eq!((races.races.len(), races.unseen.len()), (0, 0), "{races:?}");
+}

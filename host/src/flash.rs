@@ -1,7 +1,7 @@
 //! Writing firmware to a board.
 use crate::config::{BoardConfig, SystemFile};
 use crate::open::{open_session, read_firmware};
-use crate::{OpenError, Session, SessionError};
+use crate::{Memory as _, OpenError, Session, SessionError};
 use probe_rs::flashing::{DownloadOptions, ElfLoader, FlashProgress, ProgressEvent, download_file_with_options};
 
 /// How far the writing of a board is.
@@ -33,6 +33,9 @@ pub fn flash(
     });
     download_file_with_options(session.probe(), &board.firmware, ElfLoader(Default::default()), options)
         .map_err(|error| fail(SessionError::Flash(with_causes(&error)).into()))?;
+    // What the former firmware left there is not the new one's, which may take a while to make its own.
+    let forgotten = session.write(firmware.shared, &[0]);
+    forgotten.map_err(|error| fail(crate::BoardError::from(error).into()))?;
     Ok((session, firmware.image.len()))
 }
 

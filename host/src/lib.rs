@@ -38,6 +38,7 @@ pub mod payload;
 mod poll;
 pub mod print;
 mod probe_halt;
+pub mod recording;
 mod recount;
 mod ring;
 mod session;

@@ -2,6 +2,7 @@
 use crate::Fault;
 use stillpoint_core::control::{ControlLayout, PortBlock, SlotBlock, SlotState, StateCode};
 use stillpoint_core::link::Ledger;
+use stillpoint_core::log::Recording;
 use stillpoint_core::predicate::{MAX_STAGES, SLOTS};
 use stillpoint_core::{Direction, EventNumber, HaltId, NodeId, PortId, StampKind};
 
@@ -40,6 +41,8 @@ pub struct Node {
     pub watches: Vec<(u16, i32)>,
     /// Its predicate slots.
     pub slots: Vec<Slot>,
+    /// What it records; `None` before it has said so.
+    pub recording: Option<Recording>,
     /// The log ring: address and size.
     pub log: (u32, u32),
     /// The ring of the text log: address and size; address 0 if there is none.
@@ -110,6 +113,7 @@ impl Node {
             undelivered: word(phase + 12),
             refused: word(phase + 20),
             order: names.take(count).map(NodeId).collect(),
+            recording: Recording::from_words([word(ControlLayout::RECORDING), word(ControlLayout::RECORDING + 4)]),
             log: (word(ControlLayout::LOG), word(ControlLayout::LOG + 4)),
             text: (word(ControlLayout::LOG + 8), word(ControlLayout::LOG + 12)),
             bell: (word(ControlLayout::LOG + 16), word(ControlLayout::LOG + 20)),

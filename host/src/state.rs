@@ -66,6 +66,12 @@ impl StateDir {
         self.system.join("breakpoints.json")
     }
 
+    /// The file that remembers what was chosen to be recorded while the boards ran.
+    #[must_use]
+    pub fn recording(&self) -> PathBuf {
+        self.system.join("recording.json")
+    }
+
     /// The file that remembers the lines typed in the shell.
     #[must_use]
     pub fn history(&self) -> PathBuf {

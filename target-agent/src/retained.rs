@@ -1,5 +1,6 @@
 //! What a core remembers across a reset, in memory that the start of the program leaves alone.
 use core::sync::atomic::{AtomicU32, Ordering};
+use stillpoint_core::log::Recording;
 use stillpoint_core::{EventNumber, HaltId};
 
 /// What is remembered.
@@ -11,11 +12,13 @@ pub struct Memory {
     pub boots: u8,
     /// The last halt it took part in or heard of.
     pub last_halt: HaltId,
+    /// What it recorded.
+    pub recording: Recording,
 }
 
 impl Memory {
     /// Of a core that remembers nothing.
-    pub const NOTHING: Self = Self { epoch: 0, boots: 0, last_halt: HaltId(0) };
+    pub const NOTHING: Self = Self { epoch: 0, boots: 0, last_halt: HaltId(0), recording: Recording::FULL };
 
     /// An event number of the epoch before this boot, for [`Input::Start`](stillpoint_core::Input::Start).
     ///
@@ -33,7 +36,7 @@ impl Memory {
     }
 }
 
-/// Two copies of a [`Memory`], each with its complement, so that a reset in the middle of writing one loses nothing.
+/// Two copies of a [`Memory`], each with its check, so that a reset in the middle of writing one loses nothing.
 ///
 /// A platform keeps one per core in a section that is not initialised at start; what it holds after power-on is
 /// recognised as nothing.
@@ -48,26 +51,28 @@ impl Memory {
 /// ```
 #[repr(C)]
 #[derive(Debug)]
-pub struct Retained([[AtomicU32; 2]; 2]);
+pub struct Retained([[AtomicU32; 4]; 2]);
 
-/// What a word's check is its complement of; memory of all zeros or ones is none.
+/// What the check of a copy begins with; memory of all zeros or ones is none.
 const MAGIC: u32 = 0x5711_1D01;
 
 impl Retained {
     /// Memory that holds nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self([const { [const { AtomicU32::new(0) }; 2] }; 2])
+        Self([const { [const { AtomicU32::new(0) }; 4] }; 2])
     }
 
     /// What is remembered. `None` after power-on.
     #[must_use]
     pub fn read(&self) -> Option<Memory> {
-        self.0.iter().find_map(|[word, check]| {
-            let (word, check) = (word.load(Ordering::Relaxed), check.load(Ordering::Relaxed));
+        self.0.iter().find_map(|copy| {
+            let [word, first, second, check] = copy.each_ref().map(|word| word.load(Ordering::Relaxed));
             let [epoch, boots, low, high] = word.to_le_bytes();
-            let memory = Memory { epoch, boots, last_halt: HaltId(u16::from_le_bytes([low, high])) };
-            (check == !(word ^ MAGIC) && boots != 0).then_some(memory)
+            let last_halt = HaltId(u16::from_le_bytes([low, high]));
+            let recording = Recording::from_words([first, second])?;
+            let memory = Memory { epoch, boots, last_halt, recording };
+            (check == check_of([word, first, second]) && boots != 0).then_some(memory)
         })
     }
 
@@ -75,14 +80,23 @@ impl Retained {
     pub fn write(&self, memory: Memory) {
         let [low, high] = memory.last_halt.0.to_le_bytes();
         let word = u32::from_le_bytes([memory.epoch, memory.boots, low, high]);
-        for [place, check] in &self.0 {
-            place.store(word, Ordering::Relaxed);
+        let [first, second] = memory.recording.to_words();
+        for [places @ .., check] in &self.0 {
+            let words = [word, first, second];
+            for (place, word) in places.iter().zip(words) {
+                place.store(word, Ordering::Relaxed);
+            }
             // Not merged with the other copy: a reset between the two must find one of them whole.
             core::sync::atomic::compiler_fence(Ordering::SeqCst);
-            check.store(!(word ^ MAGIC), Ordering::Relaxed);
+            check.store(check_of(words), Ordering::Relaxed);
             core::sync::atomic::compiler_fence(Ordering::SeqCst);
         }
     }
+}
+
+/// Words that were written in part have another.
+fn check_of(words: [u32; 3]) -> u32 {
+    !words.into_iter().fold(MAGIC, |check, word| check.rotate_left(7) ^ word)
 }
 
 impl Default for Retained {
@@ -95,8 +109,8 @@ impl Default for Retained {
 mod tests {
     use super::*;
 
-    const OLD: Memory = Memory { epoch: 3, boots: 7, last_halt: HaltId(500) };
-    const NEW: Memory = Memory { epoch: 4, boots: 7, last_halt: HaltId(501) };
+    const OLD: Memory = Memory { epoch: 3, boots: 7, last_halt: HaltId(500), recording: Recording::FULL };
+    const NEW: Memory = Memory { epoch: 4, boots: 7, last_halt: HaltId(501), recording: Recording::OFF };
 
     #[test]
     fn a_reset_between_any_two_stores_leaves_the_old_or_the_new_memory() {

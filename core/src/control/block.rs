@@ -56,6 +56,8 @@ pub struct ControlBlock<const N: usize, const P: usize> {
     pub bell: [AtomicU32; 2],
     /// Address of the symbol that bears the node's name; the name itself is only in the ELF.
     pub name: AtomicU32,
+    /// What the node records: [`Recording::to_words`](crate::log::Recording::to_words); 0 before the first time.
+    pub recording: [AtomicU32; 2],
     /// The node's watches.
     pub watches: [WatchBlock; WATCHES],
     /// The node's clock.
@@ -104,6 +106,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
             text: Location { address: zero(), size: zero() },
             bell: [const { zero() }; 2],
             name: zero(),
+            recording: [const { zero() }; 2],
             watches: [const { WatchBlock { name: zero(), value: zero() } }; WATCHES],
             clock: [const { zero() }; N],
             ports: [const {
@@ -144,7 +147,8 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
     fn each_word(&self, f: impl Fn(&AtomicU32)) {
         let first = [&self.revision, &self.phase, &self.last_halt, &self.markers_seen, &self.undelivered];
         first.into_iter().chain([&self.up, &self.refused, &self.name]).for_each(&f);
-        self.time.iter().chain(&self.delay).chain(&self.order).chain(&self.bell).chain(&self.clock).for_each(&f);
+        self.time.iter().chain(&self.delay).chain(&self.order).chain(&self.bell).for_each(&f);
+        self.recording.iter().chain(&self.clock).for_each(&f);
         let rings = [&self.log, &self.text].into_iter();
         rings.flat_map(|ring| [&ring.address, &ring.size]).for_each(&f);
         self.watches.iter().flat_map(|watch| [&watch.name, &watch.value]).for_each(&f);

@@ -46,6 +46,13 @@ pub struct Recording {
     actions: u32,
 }
 
+/// In the first word: the mode, whether causes are recorded, that it is one at all, and from here on the kinds.
+const MODE: u32 = 3;
+const CAUSES: u32 = 4;
+const VALID: u32 = 8;
+const KINDS: u32 = 8;
+const _: () = assert!(EventKind::ALL.len() <= 32 - KINDS as usize);
+
 impl Recording {
     /// Records nothing.
     pub const OFF: Self = Self { mode: RecordingMode::Off, with_causes: false, kinds: KindSet::EMPTY, actions: 0 };
@@ -75,14 +82,33 @@ impl Recording {
         Self { with_causes: true, ..self }
     }
 
-    /// What is in force for a node or board that selected `self` inside a board or system for which `parent` is in
-    /// force: its own selection counts only where the parent restricts (Hyder 5.3.1).
+    /// The same as two words, for a control block or memory that survives a reset; the first is never 0.
+    ///
+    /// # Example: there and back
+    /// ```
+    /// use stillpoint_core::log::Recording;
+    /// let recording = Recording::OFF.with_causes();
+    /// assert_eq!(Recording::from_words(recording.to_words()), Some(recording));
+    /// assert_eq!(Recording::from_words([0, 0]), None);
+    /// ```
     #[must_use]
-    pub const fn effective(self, parent: Self) -> Self {
-        match parent.mode {
-            RecordingMode::Restricted => self,
-            RecordingMode::Off | RecordingMode::Full | RecordingMode::Replay => parent,
-        }
+    pub const fn to_words(self) -> [u32; 2] {
+        let causes = if self.with_causes { CAUSES } else { 0 };
+        [self.mode as u32 | causes | VALID | self.kinds.0 << KINDS, self.actions]
+    }
+
+    /// What [`Recording::to_words`] gave; none for other words.
+    #[must_use]
+    pub const fn from_words([first, actions]: [u32; 2]) -> Option<Self> {
+        let recording = match first & MODE {
+            0 => Self::OFF,
+            1 => Self::restricted(KindSet(first >> KINDS), actions),
+            2 => Self::FULL,
+            _ => Self::REPLAY,
+        };
+        let recording = Self { with_causes: first & CAUSES != 0, ..recording };
+        let [same_first, same_actions] = recording.to_words();
+        if same_first == first && same_actions == actions { Some(recording) } else { None }
     }
 
     /// How much is recorded.
@@ -103,7 +129,9 @@ impl Recording {
         self.actions
     }
 
-    pub(crate) const fn carries_causes(&self) -> bool {
+    /// Whether records carry the clock entries that changed since the last one.
+    #[must_use]
+    pub const fn carries_causes(&self) -> bool {
         self.with_causes
     }
 
@@ -129,16 +157,19 @@ mod tests {
     use super::*;
     use stillpoint_test::test;
 
-    /// Hyder 5.3.1: the selected option is effective only if the parent's is Restrict.
     #[test]
-    fn a_selection_counts_only_inside_a_restricting_parent() {
-        let restricted = Recording::restricted(KindSet::EMPTY, 0);
-        for parent in [Recording::OFF, Recording::FULL] {
-            assert_eq!(restricted.effective(parent), parent);
+    fn words_that_no_recording_has_are_none() {
+        let some = Recording::restricted(KindSet::EMPTY.with(EventKind::Send).with(EventKind::Local), 0xF0);
+        for recording in [Recording::OFF, some, Recording::FULL, Recording::REPLAY] {
+            for recording in [recording, recording.with_causes()] {
+                let [first, actions] = recording.to_words();
+                assert_eq!(Recording::from_words([first, actions]), Some(recording));
+                assert_eq!(Recording::from_words([first ^ VALID, actions]), None);
+                assert_eq!(Recording::from_words([first ^ 1 << 31, actions]), None);
+            }
         }
-        for own in [Recording::OFF, Recording::FULL, restricted] {
-            assert_eq!(own.effective(restricted), own);
-        }
+        assert_eq!(Recording::from_words([u32::MAX; 2]), None);
+        assert_eq!(Recording::from_words([Recording::OFF.to_words()[0], 1]), None);
     }
 
     #[test]

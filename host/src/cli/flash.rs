@@ -34,6 +34,7 @@ pub(super) struct Board {
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let chosen = context.chosen_boards(&args.boards)?;
     let boards = write_and_start(context, &chosen)?;
+    super::trace::give_chosen(context)?;
     context.out().print(&Answer { boards });
     Ok(Exit::Ok)
 }

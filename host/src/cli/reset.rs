@@ -29,6 +29,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         done.map_err(|source| CliError::Session { board: board.name.clone(), source })?;
         reset.push(board.name.clone());
     }
+    super::trace::give_chosen(context)?;
     context.out().print(&Answer { reset });
     Ok(Exit::Ok)
 }

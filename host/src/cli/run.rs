@@ -50,6 +50,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     if !stale.is_empty() {
         flash::write_and_start(context, &stale)?;
     }
+    super::trace::give_chosen(context)?;
     let halted = wait_until_started(context, Duration::from_secs(args.limit))?;
     let boards = all.iter().zip(found).map(|(board, did)| Board { name: board.name.clone(), did }).collect();
     context.out().print(&Answer { boards, halted });

@@ -4,13 +4,16 @@
 //!     left0     12034 events    48210 bytes   0 dropped
 //!     ...
 //!     recorded 3.0 s into run.trace: 192840 bytes; a board can be drained at 31.2 MiB/s
+mod follow;
 mod info;
 mod mode;
 mod record;
 
+pub use mode::give_chosen;
+
 use super::{CliError, Context, Exit};
 
-/// Record what all nodes do, say what is in a recording, and choose what nodes record.
+/// Record what all nodes do, say what is in a recording, and choose what is recorded.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  stillpoint trace record run.trace --seconds 10\n  stillpoint trace info run.trace\n  \

@@ -1,7 +1,8 @@
 //! From what is written to what is meant, or to the place that is wrong.
-use super::raw::{RawBoard, RawFile, RawLink};
-use super::{BoardConfig, ConfigError, LinkConfig, ProbeConfig, Spans, SystemFile, UartEnd};
+use super::raw::{RawBoard, RawFile, RawLink, RawNode};
+use super::{BoardConfig, ConfigError, LinkConfig, NodeConfig, ProbeConfig, Spans, SystemFile, UartEnd};
 use crate::did_you_mean;
+use crate::recording::{Choice, ChoiceError};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
@@ -18,12 +19,22 @@ pub(super) fn check(path: &Path, text: String) -> Result<SystemFile, ConfigError
         .map_err(|error| ConfigError::at(path, &text, error.span().unwrap_or(0..0), error.message().to_owned()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     match convert(raw, folder) {
-        Ok((boards, links)) => Ok(SystemFile { path: path.to_owned(), boards, links, text }),
+        Ok(Meant { boards, record, nodes, links }) => {
+            Ok(SystemFile { path: path.to_owned(), boards, record, nodes, links, text })
+        }
         Err((span, message)) => Err(ConfigError::at(path, &text, span, message)),
     }
 }
 
-fn convert(raw: RawFile, folder: &Path) -> Result<(Vec<BoardConfig>, Vec<LinkConfig>), Complaint> {
+/// What a file means.
+struct Meant {
+    boards: Vec<BoardConfig>,
+    record: Option<Choice>,
+    nodes: Vec<NodeConfig>,
+    links: Vec<LinkConfig>,
+}
+
+fn convert(raw: RawFile, folder: &Path) -> Result<Meant, Complaint> {
     if raw.board.is_empty() {
         return Err((0..0, "there is no board; add a [[board]] with name, chip, probe and firmware".into()));
     }
@@ -53,7 +64,24 @@ fn convert(raw: RawFile, folder: &Path) -> Result<(Vec<BoardConfig>, Vec<LinkCon
     }
     let mut taken = HashSet::new();
     let links = raw.link.into_iter().map(|link| convert_link(&link, &boards, &mut taken)).collect::<Result<_, _>>()?;
-    Ok((boards, links))
+    let record = raw.record.as_ref().map(convert_choice).transpose()?;
+    Ok(Meant { boards, record, nodes: convert_nodes(&raw.node)?, links })
+}
+
+fn convert_nodes(raw: &[RawNode]) -> Result<Vec<NodeConfig>, Complaint> {
+    let mut nodes: Vec<NodeConfig> = Vec::new();
+    for node in raw {
+        let name = node.name.get_ref();
+        if nodes.iter().any(|other| other.name == *name) {
+            return Err((node.name.span(), format!("there is another [[node]] {name}; write one for each")));
+        }
+        nodes.push(NodeConfig { name: name.clone(), record: convert_choice(&node.record)? });
+    }
+    Ok(nodes)
+}
+
+fn convert_choice(raw: &Spanned<String>) -> Result<Choice, Complaint> {
+    raw.get_ref().parse().map_err(|error: ChoiceError| (raw.span(), error.to_string()))
 }
 
 fn convert_board(raw: RawBoard, folder: &Path) -> Result<BoardConfig, Complaint> {
@@ -81,6 +109,7 @@ fn convert_board(raw: RawBoard, folder: &Path) -> Result<BoardConfig, Complaint>
             under_reset: raw.under_reset.is_some_and(Spanned::into_inner),
         }
     };
+    let record = raw.record.as_ref().map(convert_choice).transpose()?;
     let spans = Spans { chip: raw.chip.span(), probe: raw.probe.span(), firmware: raw.firmware.span() };
     Ok(BoardConfig {
         name,
@@ -89,6 +118,7 @@ fn convert_board(raw: RawBoard, folder: &Path) -> Result<BoardConfig, Complaint>
         firmware: folder.join(raw.firmware.into_inner()),
         arguments: raw.arguments.map(Spanned::into_inner).unwrap_or_default(),
         nodes,
+        record,
         spans,
     })
 }

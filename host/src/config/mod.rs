@@ -19,6 +19,20 @@
 //! between = ["A.uart1", "B.uart1"]
 //! ```
 //!
+//! What nodes record to begin with can be chosen for all, for a board, and for a node, each in place of what lies around it:
+//! ```toml
+//! record = "off"                 # at the top: full, off, replay, or kinds of events
+//!
+//! [[board]]
+//! name = "B"
+//! record = "full"
+//! # ...
+//!
+//! [[node]]
+//! name = "right1"                # or board and core, as in B.1
+//! record = "send,recv,trace(lap)"
+//! ```
+//!
 //! Optional for a board: `nodes = ["left0", "left1"]` names its nodes, core 0's first; `speed_khz` and `under_reset` are for real
 //! probes. Nodes, ports, watches and versions are not repeated here: they are read from the control blocks and the ELF file.
 mod check;
@@ -29,6 +43,7 @@ mod raw;
 pub use error::ConfigError;
 pub use find::find_system_file;
 
+use crate::recording::Choice;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -39,9 +54,22 @@ pub struct SystemFile {
     pub path: PathBuf,
     /// Its boards, in the order of the file.
     pub boards: Vec<BoardConfig>,
+    /// What is recorded where nothing nearer is chosen; everything if it does not say.
+    pub record: Option<Choice>,
+    /// What is chosen for nodes.
+    pub nodes: Vec<NodeConfig>,
     /// The wires between emulated boards.
     pub links: Vec<LinkConfig>,
     text: String,
+}
+
+/// What a system file chooses for a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeConfig {
+    /// Its name, or board and core, as in `A.0`; names may be the firmware's, so this is checked when the boards are there.
+    pub name: String,
+    /// What it records.
+    pub record: Choice,
 }
 
 /// One board of a system file.
@@ -59,6 +87,8 @@ pub struct BoardConfig {
     pub arguments: Vec<String>,
     /// Names for its nodes, core 0's first; what is missing is named by the firmware or by number.
     pub nodes: Vec<String>,
+    /// What its nodes record where nothing nearer is chosen.
+    pub record: Option<Choice>,
     spans: Spans,
 }
 

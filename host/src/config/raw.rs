@@ -7,9 +7,20 @@ use toml::Spanned;
 #[serde(deny_unknown_fields)]
 pub(super) struct RawFile {
     #[serde(default)]
+    pub record: Option<Spanned<String>>,
+    #[serde(default)]
     pub board: Vec<RawBoard>,
     #[serde(default)]
+    pub node: Vec<RawNode>,
+    #[serde(default)]
     pub link: Vec<RawLink>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNode {
+    pub name: Spanned<String>,
+    pub record: Spanned<String>,
 }
 
 #[derive(Deserialize)]
@@ -23,6 +34,8 @@ pub(super) struct RawBoard {
     pub arguments: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     pub nodes: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub record: Option<Spanned<String>>,
     #[serde(default)]
     pub speed_khz: Option<Spanned<u32>>,
     #[serde(default)]

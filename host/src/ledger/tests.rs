@@ -21,6 +21,7 @@ fn node(id: u8, clock: [u32; 4], order: &[u8], time: u64) -> Node {
         watches: Vec::new(),
         slots: Vec::new(),
         stamps: StampKind::Vector,
+        recording: None,
         log: (0, 0),
         text: (0, 0),
         bell: (0, 0),

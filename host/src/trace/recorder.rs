@@ -1,6 +1,6 @@
 //! Draining the log rings of a running system into a file.
 use super::ring::Ring;
-use super::{Chunk, Item, Stream, WriteError, Writer, header_of};
+use super::{Chunk, Header, Item, Stream, WriteError, Writer, header_of};
 use crate::{BoardError, NodeAddress, System, SystemError};
 use serde::Serialize;
 use std::path::Path;
@@ -54,6 +54,7 @@ struct Tap {
 ///
 /// Call [`Recorder::poll`] often: a ring that is full drops records, and says how many.
 pub struct Recorder {
+    header: Header,
     writer: Writer,
     taps: Vec<Tap>,
     began: Instant,
@@ -77,21 +78,26 @@ impl Recorder {
         for at in system.addresses() {
             system.command(at, &Command::Report).map_err(fail)?;
         }
-        Ok(Self { writer, taps, began: Instant::now() })
+        Ok(Self { header, writer, taps, began: Instant::now() })
     }
 
     /// Moves what the rings hold into the file. Returns how many bytes that was.
     ///
     /// A ring is freed only once its bytes are written: what cannot be saved stays on the board.
     pub fn poll(&mut self, system: &mut System) -> Result<u64, RecordError> {
+        self.poll_each(system, &mut |_| {})
+    }
+
+    /// The same, and gives `each` the pieces of logs that were saved.
+    pub fn poll_each(&mut self, system: &mut System, each: &mut dyn FnMut(&Chunk)) -> Result<u64, RecordError> {
         let mut moved = 0;
         for index in 0..self.taps.len() {
-            moved += self.drain(index, system)?;
+            moved += self.drain(index, system, each)?;
         }
         Ok(moved)
     }
 
-    fn drain(&mut self, index: usize, system: &mut System) -> Result<u64, RecordError> {
+    fn drain(&mut self, index: usize, system: &mut System, each: &mut dyn FnMut(&Chunk)) -> Result<u64, RecordError> {
         let tap = &mut self.taps[index];
         let board = tap.at.board;
         let saved = self.writer.saved();
@@ -113,7 +119,15 @@ impl Recorder {
         let look = super::ring::Look { bytes: chunk.bytes, ..look };
         tap.ring.free(memory, &look).map_err(fail)?;
         tap.count(look.position, &look.bytes);
-        Ok(look.bytes.len() as u64)
+        let chunk = Chunk { bytes: look.bytes, ..chunk };
+        each(&chunk);
+        Ok(chunk.bytes.len() as u64)
+    }
+
+    /// What the file says of the system.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
     }
 
     /// What was recorded so far, node by node.
@@ -153,7 +167,12 @@ impl Recorder {
 
     /// Ends the recording in order: what the rings still hold is saved, and everything is on the disk.
     pub fn finish(&mut self, system: &mut System) -> Result<(), RecordError> {
-        self.poll(system)?;
+        self.finish_each(system, &mut |_| {})
+    }
+
+    /// The same, and gives `each` what was still saved.
+    pub fn finish_each(&mut self, system: &mut System, each: &mut dyn FnMut(&Chunk)) -> Result<(), RecordError> {
+        self.poll_each(system, each)?;
         Ok(self.writer.end(self.began.elapsed().as_micros() as u64)?)
     }
 }

@@ -11,7 +11,7 @@ use crate::time::TICK_SHIFT;
 use stillpoint_core::control::SlotBlock;
 use stillpoint_core::log::{LogRing, LogWriter, TextPlacer};
 use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
-use stillpoint_core::{Effects, Event, HaltId, Input, Node, NodeId, Phase, PortId, PortSet, StampKind, Then};
+use stillpoint_core::{Command, Effects, Event, HaltId, Input, Node, NodeId, Phase, PortId, PortSet, StampKind, Then};
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,
@@ -121,6 +121,8 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     pub fn begin<P: Platform>(&mut self, node: NodeId, stamps: StampKind) -> Result<(), OpenError> {
         let memory = P::retained().read().unwrap_or(Memory::NOTHING).after_boot();
         *self = Self { node: Node::new(node, stamps)?, begun: true, memory, ..Self::new() };
+        // What the host chose counts until it chooses anew: a reset may come when nobody looks.
+        let _taken = self.node.serve(Input::Command(Command::Record(memory.recording)));
         P::retained().write(memory);
         Ok(())
     }
@@ -137,7 +139,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     /// Keeps the memory that survives a reset true. Not at every event: epoch and halt seldom change.
     pub fn retain<P: Platform>(&mut self) {
         let (epoch, last_halt) = (self.node.number().epoch(), self.node.last_halt());
-        let memory = Memory { epoch, last_halt, ..self.memory };
+        let memory = Memory { epoch, last_halt, recording: self.node.recording(), ..self.memory };
         if memory != self.memory && !matches!(self.node.phase(), Phase::Starting) {
             self.memory = memory;
             P::retained().write(memory);

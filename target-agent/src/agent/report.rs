@@ -55,6 +55,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             set(&control.undelivered, undelivered.0);
             set(&control.up, node.up().0);
             set(&control.refused, local.refused);
+            for (word, part) in control.recording.iter().zip(node.recording().to_words()) {
+                set(word, part);
+            }
             // One reading for both, so that their difference is logical time to the tick.
             let time = P::long_counter();
             set_long(&control.time, time);

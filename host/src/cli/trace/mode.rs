@@ -1,124 +1,208 @@
-//! `stillpoint trace mode` - choose what nodes record.
-use crate::cli::{CliError, Context, Exit, Report};
+//! `stillpoint trace mode` - choose what the system, a board or a node records, and show what is in effect.
+//!
+//!     $ stillpoint trace mode right1 send,recv
+//!     system          off
+//!     board A         -
+//!       left0         -               records nothing (as the system)
+//!       ...
+//!       right1        send,recv       records send, recv
+use crate::cli::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;
-use stillpoint::System;
-use stillpoint_core::log::Recording;
-use stillpoint_core::{Command, EventKind, KindSet};
+use stillpoint::config::SystemFile;
+use stillpoint::recording::{
+    Choice, Choices, Level, Origin, Place, Plan, PlanError, Selected, Setting, StoreError, say,
+};
+use stillpoint::{System, did_you_mean};
 
-/// Choose what nodes record.
+/// Choose what the system, a board or a node records, and show what is in effect.
 #[derive(clap::Args)]
 #[command(
-    after_help = "A node that does not record everything still forwards what happened before what; the others then must say \
-                        in their logs what they learned from it: give them their mode with --causes.\n\n\
-                        Example:\n  stillpoint trace mode all full\n  stillpoint trace mode left0 restricted --kinds send,receive\n  \
-                        stillpoint trace mode all full --causes && stillpoint trace mode left1 off"
+    after_help = "WHAT is full, off, replay, or kinds of events, as in send,recv,watch or trace(lap); `restricted` means send,recv. Halts, \
+                  resumes, faults and resets are among every choice of kinds. With `override` it counts for all that lies inside, \
+                  whatever was chosen there. `inherit` takes a choice away, so that what lies around counts; `file` goes back to what \
+                  the system file says.\n\n\
+                  What is not chosen for a node is as for its board, then as for the system, then everything. Nodes that record \
+                  everything beside one that does not also record causes (`causes` asks for them in any case), so that order stays exact.\n\n\
+                  To begin with the system file says what is recorded: `record = \"off\"` at the top, in a [[board]], or in a [[node]] with its \
+                  `name`. What is chosen here is kept in the folder of the system ($STILLPOINT_STATE) until it is taken away, and given to \
+                  boards by run, flash, reset and trace record. A node keeps it over resets, and any host reads there what is in effect.\n\n\
+                  Examples:\n  stillpoint trace mode\n  stillpoint trace mode all off\n  stillpoint trace mode B full\n  \
+                  stillpoint trace mode left0 send,recv,trace(lap)\n  stillpoint trace mode left0 inherit"
 )]
 pub struct Args {
-    /// The node, or `all`.
-    node: String,
-    /// How much it records.
-    mode: Mode,
-    /// For `restricted`: the kinds of events to record. Halts, resumes, faults and resets always are.
-    #[arg(long, value_delimiter = ',', default_value = "send,receive")]
-    kinds: Vec<Kind>,
-    /// Also record which clock entries changed: needed as soon as another node does not record everything.
-    #[arg(long)]
-    causes: bool,
+    /// `all`, a board or a node; without it what is in effect is shown and nothing is changed.
+    #[arg(value_name = "WHERE")]
+    place: Option<String>,
+    /// What it records.
+    #[arg(value_name = "WHAT", requires = "place")]
+    what: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-enum Mode {
-    /// Every event.
-    Full,
-    /// Chosen kinds of events.
-    Restricted,
-    /// Nothing.
-    Off,
-    /// Every event and whatever else is not determined.
-    Replay,
+/// What is chosen for a board.
+#[derive(Serialize)]
+struct Board {
+    name: String,
+    #[serde(flatten)]
+    selected: Selected,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
-    Local,
-    Send,
-    Receive,
-    Call,
-    Return,
-    Timer,
-    Access,
-    Watch,
-    Enter,
-    LinkUp,
-    LinkDown,
+#[derive(Serialize)]
+struct Node {
+    name: String,
+    board: String,
+    #[serde(flatten)]
+    selected: Selected,
+    /// From where it has what it is to record.
+    from: Level,
+    /// What it is to record, in words.
+    chosen: String,
+    /// What it does record, as its control block says.
+    records: Option<String>,
+    /// These differ: somebody else told it something, or it was started anew without its memory.
+    differs: bool,
 }
 
-impl Kind {
-    fn event(self) -> EventKind {
-        match self {
-            Self::Local => EventKind::Local,
-            Self::Send => EventKind::Send,
-            Self::Receive => EventKind::Receive,
-            Self::Call => EventKind::Call,
-            Self::Return => EventKind::Return,
-            Self::Timer => EventKind::Timer,
-            Self::Access => EventKind::Access,
-            Self::Watch => EventKind::Watch,
-            Self::Enter => EventKind::Enter,
-            Self::LinkUp => EventKind::LinkUp,
-            Self::LinkDown => EventKind::LinkDown,
+#[derive(Serialize)]
+struct Answer {
+    system: Selected,
+    boards: Vec<Board>,
+    nodes: Vec<Node>,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
+    let (out, file) = (context.out(), context.file()?);
+    let mut choices = Choices::of(&file).map_err(explain_store)?;
+    let setting = args.place.as_ref().map(|name| Ok((name, read_setting(&args.what)?))).transpose();
+    let setting = setting.map_err(CliError::Usage)?;
+    let system = context.system()?;
+    if let Some((name, setting)) = setting {
+        let place = find(name, &file, system)?;
+        choices.choose(&place, setting);
+        // Names that are none are found before anything is changed.
+        let plan = choices.plan(system).map_err(explain_plan)?;
+        choices.keep().map_err(explain_store)?;
+        plan.give(system)?;
+    }
+    let plan = choices.plan(system).map_err(explain_plan)?;
+    out.print(&Answer::of(plan, system)?);
+    Ok(Exit::Ok)
+}
+
+/// Gives the nodes that are there what was chosen for them, if anything was. For commands that start boards.
+pub fn give_chosen(context: &mut Context) -> Result<(), CliError> {
+    let (out, file) = (context.out(), context.file()?);
+    let choices = Choices::of(&file).map_err(explain_store)?;
+    if choices.is_empty() {
+        return Ok(());
+    }
+    let system = context.present()?;
+    let plan = choices.plan(system).map_err(explain_plan)?;
+    for node in plan.give(system)? {
+        out.say("recording", format!("{} records {}", node.name, say(node.recording)));
+    }
+    Ok(())
+}
+
+/// None for what the system file says.
+fn read_setting(words: &[String]) -> Result<Option<Setting>, String> {
+    let text = words.join(",");
+    match text.as_str() {
+        "" => Err("say what to record there: full, off, replay, kinds as in send,recv, inherit, or file".into()),
+        "file" => Ok(None),
+        "inherit" => Ok(Some(Setting::Inherit)),
+        _ => Ok(Some(Setting::Record(text.parse::<Choice>().map_err(|error| error.to_string())?))),
+    }
+}
+
+fn find(name: &str, file: &SystemFile, system: &System) -> Result<Place, CliError> {
+    if matches!(name, "all" | "system") {
+        return Ok(Place::System);
+    }
+    if let Some((_, board)) = file.board(name) {
+        return Ok(Place::Board(board.name.clone()));
+    }
+    match system.find(name) {
+        Ok(at) => Ok(Place::of(&file.boards[at.board].name, at)),
+        Err(error @ stillpoint::UnknownNode::Several { .. }) => Err(error.into()),
+        Err(stillpoint::UnknownNode::None { .. }) => {
+            let boards = || file.boards.iter().map(|board| board.name.clone());
+            let nodes: Vec<String> = system.addresses().into_iter().map(|at| system.node_name(at)).collect();
+            let all: Vec<String> = boards().chain(nodes.iter().cloned()).chain(["all".into()]).collect();
+            let hint = did_you_mean(name, all.iter().map(String::as_str));
+            let (boards, nodes) = (boards().collect::<Vec<_>>().join(", "), nodes.join(", "));
+            Err(CliError::Usage(format!("there is no board or node {name}{hint} (boards: {boards}; nodes: {nodes})")))
         }
     }
 }
 
-#[derive(Serialize)]
-struct Result_ {
-    nodes: Vec<String>,
-    mode: Mode,
-    causes: bool,
-    /// Whether the nodes that were not named should be told to record causes.
-    others_need_causes: bool,
+fn explain_store(error: StoreError) -> CliError {
+    CliError::Usage(error.to_string())
 }
 
-pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
-    let out = context.out();
-    let kinds = args.kinds.iter().fold(KindSet::EMPTY, |set, kind| set.with(kind.event()));
-    let recording = match args.mode {
-        Mode::Full => Recording::FULL,
-        Mode::Restricted => Recording::restricted(kinds, u32::MAX),
-        Mode::Off => Recording::OFF,
-        Mode::Replay => Recording::REPLAY,
-    };
-    let recording = if args.causes { recording.with_causes() } else { recording };
-    let system = context.system()?;
-    let chosen = if args.node == "all" { system.addresses() } else { vec![system.find(&args.node)?] };
-    let all = chosen.len() == system.addresses().len();
-    for at in &chosen {
-        system.command(*at, &Command::Record(recording))?;
+fn explain_plan(error: PlanError) -> CliError {
+    CliError::Usage(error.to_string())
+}
+
+impl Answer {
+    fn of(plan: Plan, system: &mut System) -> Result<Self, CliError> {
+        let names: Vec<String> = system.boards().iter().map(|board| board.name().to_owned()).collect();
+        let mut nodes = Vec::new();
+        for node in plan.nodes {
+            let records = system.node(node.at)?.recording;
+            nodes.push(Node {
+                name: node.name,
+                board: names[node.at.board].clone(),
+                selected: node.selected,
+                from: node.from,
+                chosen: say(node.recording),
+                records: records.map(say),
+                differs: records != Some(node.recording),
+            });
+        }
+        let boards = names.into_iter().zip(plan.boards).map(|(name, selected)| Board { name, selected }).collect();
+        Ok(Self { system: plan.system, boards, nodes })
     }
-    let names = |system: &System| chosen.iter().map(|at| system.node_name(*at)).collect();
-    let records_less = matches!(args.mode, Mode::Restricted | Mode::Off);
-    let causes = args.causes || args.mode == Mode::Restricted;
-    let result = Result_ { nodes: names(system), mode: args.mode, causes, others_need_causes: records_less && !all };
-    out.print(&result);
-    Ok(Exit::Ok)
 }
 
-impl Report for Result_ {
+/// What is chosen for a place, in a few words.
+fn words(selected: &Selected) -> String {
+    match selected {
+        Selected { set: Some(choice), by: Some(Origin::File) } => format!("{choice} (file)"),
+        Selected { set: Some(choice), .. } => choice.to_string(),
+        Selected { set: None, by: Some(_) } => "inherit".into(),
+        Selected { set: None, by: None } => "-".into(),
+    }
+}
+
+impl Report for Answer {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mode = match self.mode {
-            Mode::Full => "everything",
-            Mode::Restricted => "chosen kinds of events",
-            Mode::Off => "nothing",
-            Mode::Replay => "everything, and what else is not determined",
-        };
-        let verb = if self.nodes.len() == 1 { "records" } else { "record" };
-        let causes = if self.causes { ", with causes" } else { "" };
-        writeln!(f, "{} {verb} {mode}{causes}", self.nodes.join(", "))?;
-        if self.others_need_causes {
-            writeln!(f, "order stays exact if the others record causes: `stillpoint trace mode NODE full --causes`")?;
+        let (name, end) = (paint::NAME, format_args!("{:#}", paint::NAME));
+        let width = self.nodes.iter().map(|node| words(&node.selected).len()).max().unwrap_or(0).max(8);
+        writeln!(f, "{name}{:<16}{end}{}", "system", words(&self.system))?;
+        for board in &self.boards {
+            writeln!(f, "{name}{:<16}{end}{}", format!("board {}", board.name), words(&board.selected))?;
+            for node in self.nodes.iter().filter(|node| node.board == board.name) {
+                let set = words(&node.selected);
+                write!(f, "  {name}{:<14}{end}{set:<width$}  records ", node.name)?;
+                let from = match node.from {
+                    Level::Firmware | Level::Node => String::new(),
+                    Level::System => " (as the system)".into(),
+                    Level::Board => format!(" (as board {})", board.name),
+                };
+                if node.differs {
+                    let now = node.records.as_deref().unwrap_or("what it does not say yet");
+                    let chosen = &node.chosen;
+                    writeln!(
+                        f,
+                        "{}{now}, not {chosen}{from}: `stillpoint run` tells it{:#}",
+                        paint::WARN,
+                        paint::WARN
+                    )?;
+                } else {
+                    writeln!(f, "{}{from}", node.chosen)?;
+                }
+            }
         }
         Ok(())
     }

@@ -1,21 +1,25 @@
 //! `stillpoint trace record` - drain the logs of all nodes into a file while they run.
-use crate::cli::{CliError, Context, Exit, Report};
+use super::follow::{Followed, Screen};
+use crate::cli::{CliError, Context, Exit, Output, Report};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fmt;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use stillpoint::System;
-use stillpoint::trace::{NodeCounters, RecordError, Recorder};
+use stillpoint::trace::{Chunk, Header, NodeCounters, RecordError, Recorder, View, header_of};
 
 /// Drain the logs of all nodes into a new file while they run, until Ctrl-C.
 #[derive(clap::Args)]
 #[command(
     after_help = "What is written is never changed and survives a crash of this program; it is forced to the disk every second. \
                         The boards run on, whatever becomes of the file.\n\n\
-                        Example:\n  stillpoint trace record run.trace\n  stillpoint trace record run.trace --events 100000"
+                        With --follow each event is shown once all that happened before it was, with what was dropped; a node that \
+                        is silent is waited for two seconds, and what is shown without it says so. The file has everything, whatever \
+                        --only shows. When whoever reads the events has gone, as `head` does, the recording ends in order.\n\n\
+                        Examples:\n  stillpoint trace record run.trace\n  stillpoint trace record run.trace --follow --only kinds=send,recv\n  stillpoint trace record run.trace --events 100000"
 )]
 pub struct Args {
     /// The file to make.
@@ -26,6 +30,12 @@ pub struct Args {
     /// End once this many events of all nodes together are recorded.
     #[arg(long, value_name = "N")]
     events: Option<u64>,
+    /// Show the events in causal order while they are recorded.
+    #[arg(long)]
+    follow: bool,
+    /// Show only some: nodes=A,B or kinds=send,recv or actions=send(out),lap. What is left out still orders what is shown.
+    #[arg(long, value_name = "WHAT=NAMES", requires = "follow")]
+    only: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -37,6 +47,9 @@ struct Result_ {
     /// How fast the rings of the slowest board can be drained, in MiB a second, measured at the end.
     drain_mib_per_second: f64,
     nodes: Vec<NodeCounters>,
+    /// What was shown meanwhile, if it was followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    followed: Option<Followed>,
 }
 
 /// How long rings are left alone when they were empty: a ring of 64 KiB fills in 60 ms at 1 MiB/s.
@@ -47,36 +60,78 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let system_file = context.file()?.path.display().to_string();
     let interrupted = context.interrupt_flag();
+    super::give_chosen(context)?;
     let system = context.system()?;
+    let view = |header: &Header| View::parse(&args.only, header).map_err(|error| CliError::Usage(error.to_string()));
+    if args.follow {
+        // What cannot be shown is said before a file is made.
+        view(&header_of(system, &system_file)?)?;
+    }
     let mut recorder = Recorder::start(system, &system_file, &args.file).map_err(explain)?;
-    let mut news = News::new(&recorder);
+    let screen = args.follow.then(|| Ok::<_, CliError>(Screen::new(recorder.header(), view(recorder.header())?, out)));
+    let mut screen = screen.transpose()?;
+    let mut news = News::new(&recorder, args.follow);
     let until = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     loop {
-        let moved = recorder.poll(system).map_err(explain)?;
+        let moved = recorder.poll_each(system, &mut |chunk| watch(&mut screen, chunk)).map_err(explain)?;
+        let is_open = screen.as_mut().is_none_or(|screen| screen.show(recorder.elapsed()));
         news.tell(&recorder, |line| out.say("recording", line));
         let events: u64 = recorder.counters().map(|node| node.events).sum();
         let enough =
             args.events.is_some_and(|most| events >= most) || until.is_some_and(|until| Instant::now() >= until);
-        if enough || interrupted.load(Ordering::Relaxed) {
+        if enough || !is_open || interrupted.load(Ordering::Relaxed) {
             break;
         }
         if moved == 0 {
             std::thread::sleep(PAUSE);
         }
     }
-    finish(&mut recorder, system, args).map(|result| {
-        news.clear();
-        out.print(&result);
-        Exit::Ok
-    })
+    let mut result = finish(&mut recorder, system, args, &mut screen)?;
+    news.clear();
+    match screen {
+        Some(screen) => {
+            result.followed = Some(screen.finish());
+            screen_summary(&result, out);
+        }
+        None => out.print(&result),
+    }
+    Ok(Exit::Ok)
 }
 
-fn finish(recorder: &mut Recorder, system: &mut System, args: &Args) -> Result<Result_, CliError> {
-    recorder.finish(system).map_err(explain)?;
+/// Hands what was saved to whoever follows.
+fn watch(screen: &mut Option<Screen>, chunk: &Chunk) {
+    if let Some(screen) = screen {
+        screen.take(chunk);
+    }
+}
+
+/// Standard output has the events, a line each, so the sum of it is one line too, or goes where news goes.
+fn screen_summary(result: &Result_, out: Output) {
+    if out.is_json() {
+        // Whoever has gone needs no more.
+        let _gone = writeln!(std::io::stdout(), "{}", serde_json::json!({ "recorded": result }));
+        return;
+    }
+    for node in &result.nodes {
+        out.say(&node.name, Counted(node));
+    }
+    if let Some(followed) = &result.followed {
+        out.say("followed", followed);
+    }
+    out.say("recorded", format!("{:.1} s into {}: {} bytes", result.seconds, result.file.display(), result.saved));
+}
+
+fn finish(
+    recorder: &mut Recorder,
+    system: &mut System,
+    args: &Args,
+    screen: &mut Option<Screen>,
+) -> Result<Result_, CliError> {
+    recorder.finish_each(system, &mut |chunk| watch(screen, chunk)).map_err(explain)?;
     let nodes: Vec<NodeCounters> = recorder.counters().cloned().collect();
     let (seconds, saved) = (recorder.elapsed().as_secs_f64(), recorder.saved());
     let rate = recorder.drain_rate(system).map_err(explain)?;
-    Ok(Result_ { file: args.file.clone(), seconds, saved, drain_mib_per_second: rate, nodes })
+    Ok(Result_ { file: args.file.clone(), seconds, saved, drain_mib_per_second: rate, nodes, followed: None })
 }
 
 fn explain(error: RecordError) -> CliError {
@@ -93,9 +148,10 @@ struct News {
 }
 
 impl News {
-    fn new(recorder: &Recorder) -> Self {
+    fn new(recorder: &Recorder, follows: bool) -> Self {
         let mut bars = Vec::new();
-        if std::io::stderr().is_terminal() {
+        // Lines of events and lines that stay where they are do not go together.
+        if std::io::stderr().is_terminal() && !follows {
             let all = MultiProgress::new();
             let style =
                 ProgressStyle::with_template("{prefix:>10}  {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -54,7 +54,7 @@ fn a_good_file_says_what_it_means() {
 fn an_error_shows_line_column_and_the_line_with_a_caret() {
     let text = complaint("chip = \"nrf", "chpi = \"nrf");
     let expected = "/sys/stillpoint.toml:11:1: unknown field `chpi`, expected one of `name`, `chip`, `probe`, `firmware`, \
-                    `arguments`, `nodes`, `speed_khz`, `under_reset`\n   |\n11 | chpi = \"nrf5340_xxaa\"\n   | ^^^^";
+                    `arguments`, `nodes`, `record`, `speed_khz`, `under_reset`\n   |\n11 | chpi = \"nrf5340_xxaa\"\n   | ^^^^";
     assert_eq!(text, expected);
     let text = complaint("\"C.uart1\"", "\"D.uart1\"");
     assert!(text.starts_with("/sys/stillpoint.toml:23:23: there is no board D"), "{text}");
@@ -83,4 +83,20 @@ fn each_impossibility_is_refused_with_what_to_do() {
         assert!(text.contains(expected), "{to}: {text}");
     }
     assert!(parse("").unwrap_err().to_string().contains("there is no board"));
+}
+
+#[test]
+fn what_is_recorded_is_chosen_for_the_system_a_board_and_a_node_and_wrong_words_are_pointed_at() {
+    let text = GOOD.replacen("speed_khz = 4000", "speed_khz = 4000\nrecord = \"full\"", 1);
+    let node = "\n[[node]]\nname = \"B.1\"\nrecord = \"send, trace(lap)\"\n";
+    let file = parse(&format!("record = \"off\"\n{text}{node}")).unwrap();
+    let said = |choice: &Option<Choice>| choice.as_ref().map(ToString::to_string);
+    assert_eq!(said(&file.record).as_deref(), Some("off"));
+    let boards: Vec<Option<String>> = file.boards.iter().map(|board| said(&board.record)).collect();
+    assert_eq!(boards, [None, Some("full".into()), None]);
+    assert_eq!((file.nodes[0].name.as_str(), file.nodes[0].record.to_string()), ("B.1", "trace(lap),send".into()));
+    let wrong = parse(&format!("record = \"of\"\n{GOOD}")).unwrap_err().to_string();
+    assert!(wrong.contains(":1:10:") && wrong.contains("did you mean off?"), "{wrong}");
+    let twice = parse(&format!("{GOOD}{node}{node}")).unwrap_err().to_string();
+    assert!(twice.contains("another [[node]] B.1"), "{twice}");
 }

@@ -146,3 +146,63 @@ fn races_say_where_accesses_may_be_missing_and_are_not_made_up_by_what_is() {
     let races = Races::of(&run().history());
     assert_eq!((races.races.len(), races.unseen.len()), (0, 0), "{races:?}");
 }
+
+/// What each node logs from its event `begins` on, with a sync record first, as a recorder that comes late finds it.
+fn recorded_late(mut sketch: Sketch, begins: [u32; 2]) -> History {
+    let whole = sketch.history();
+    for node in &mut sketch.header().nodes {
+        node.vector_stamps = true;
+    }
+    let mut builder = Builder::new(sketch.header());
+    let mut counts = vec![vec![0; 8]; whole.width()];
+    for (wall, (node, item)) in sketch.items().enumerate() {
+        let (Item::Record(record), at) = (&item, usize::from(node)) else { continue };
+        let number = record.number.0;
+        if let Some(message) = record.message {
+            counts[at][usize::from(record.event.arg)] = message;
+        }
+        if number == begins[at] {
+            let clock = whole.clock(whole.index_of(EventId { node, number }).unwrap()).to_vec();
+            let (time, counts) = (record.time, counts[at].clone());
+            builder.push(
+                node,
+                wall as u64,
+                Item::Sync(Sync { mode: 2, with_causes: false, number, time, clock, counts }),
+            );
+        }
+        if number >= begins[at] {
+            builder.push(node, wall as u64, item);
+        }
+    }
+    builder.finish(None)
+}
+
+/// The log of one node begins when the other's has gone on for some rounds: each waits for what the other does not have.
+#[test]
+fn a_recording_that_begins_late_knows_its_past_after_a_round() {
+    let mut sketch = sketch();
+    for _ in 0..30 {
+        sketch.message(0, 1);
+        sketch.message(1, 0);
+    }
+    // Two events a round: b's log begins five rounds after a's.
+    let history = recorded_late(sketch, [21, 31]);
+    assert_eq!(history.events.len(), 40 + 30);
+    let of = |node| history.of_node(node).iter().map(|place| &history.events[*place as usize]);
+    let unknown = |node| of(node).filter(|event| !event.past.is_known()).map(|event| event.id.number).max();
+    assert!(unknown(0).is_some(), "b did not record what it sent in the first rounds");
+    assert!(unknown(0) <= Some(32) && unknown(1) <= Some(32), "{:?} and {:?}", unknown(0), unknown(1));
+    // What is said to be known is the truth.
+    let whole = {
+        let mut sketch = self::sketch();
+        for _ in 0..30 {
+            sketch.message(0, 1);
+            sketch.message(1, 0);
+        }
+        sketch.history()
+    };
+    for (at, event) in history.events.iter().enumerate().filter(|(_, event)| event.past.is_known()) {
+        let truth = whole.clock(whole.index_of(event.id).unwrap());
+        assert_eq!(history.clock(at), truth, "{event:?}");
+    }
+}

@@ -184,6 +184,9 @@ impl CausalOrder {
             // The taint is there already where it is a hole.
             Learned::Nothing(why @ (Why::Missing(_) | Why::Damage(_))) => (why, None),
             Learned::Nothing(_) => return None,
+            Learned::NotYet { from, .. } if matches!(forced, Some(Why::NotRecorded(_))) => {
+                (Why::NotRecorded(from), self.nodes[node].forced_until)
+            }
             Learned::NotYet { from, .. } if forced.is_some() => (forced.unwrap_or(Why::Silent(from)), None),
             Learned::NotYet { from, .. } if self.lives[usize::from(from)].is_empty() => (Why::After(from), None),
             Learned::NotYet { from, .. } => (Why::WhichLife(from), None),

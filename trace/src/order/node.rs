@@ -81,6 +81,8 @@ pub(super) struct Node {
     pub gap: bool,
     /// The record at the front does not wait, for this reason.
     pub forced: Option<Why>,
+    /// With this event of the node that it waited for, what it goes on without is known.
+    pub forced_until: Option<u32>,
     /// The counts are set for the record at the front of the queue.
     pub prepared: bool,
     /// The last event; none before the first.
@@ -111,6 +113,7 @@ impl Node {
             mode: None,
             gap: true,
             forced: None,
+            forced_until: None,
             prepared: false,
             last: None,
             ordinal: 0,
@@ -120,12 +123,17 @@ impl Node {
         }
     }
 
-    /// Every recorded event up to this one was delivered; none if nothing can be said.
-    pub fn passed(&self) -> Option<u32> {
-        let next = self.sync.as_ref().map(|sync| sync.number).or_else(|| match self.queue.front()?.item {
+    /// The number of the next record; none if nothing can be said.
+    pub fn next(&self) -> Option<u32> {
+        self.sync.as_ref().map(|sync| sync.number).or_else(|| match self.queue.front()?.item {
             Item::Record(Record { number, .. }) => Some(number.0),
             _ => None,
-        });
+        })
+    }
+
+    /// Every recorded event up to this one was delivered; none if nothing can be said.
+    pub fn passed(&self) -> Option<u32> {
+        let next = self.next();
         match (next.map(|next| next.wrapping_sub(1)), self.last) {
             // A halt has the number of the event it came after.
             (Some(next), Some(last)) if newer(last, next) => Some(last),

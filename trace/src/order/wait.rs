@@ -93,7 +93,8 @@ impl CausalOrder {
             Some(Wait::Message { node, .. }) => self.nodes[usize::from(node)].may_lack_sends(),
             _ => false,
         };
-        let (chosen, why): (usize, fn(u8) -> Why) = match path.iter().find(lacks) {
+        let lacking: Vec<usize> = path.iter().filter(lacks).copied().collect();
+        let (chosen, why): (usize, fn(u8) -> Why) = match lacking.first() {
             Some(chosen) => (*chosen, Why::NotRecorded),
             None => {
                 let next = |node: &usize| match self.nodes[*node].queue.front()?.item {
@@ -106,6 +107,10 @@ impl CausalOrder {
         };
         let on = self.nodes[chosen].wait.map_or(chosen as u8, Wait::node);
         (self.nodes[chosen].forced, self.nodes[chosen].plain) = (Some(why(on)), false);
+        // If nothing else in the circle is in doubt the other's next record comes after the one that goes on, and so after what
+        // that one lacks: a recording that begins late would otherwise never know its past.
+        let until = self.nodes.get(usize::from(on)).and_then(super::node::Node::next);
+        self.nodes[chosen].forced_until = until.filter(|_| lacking.len() == 1);
         1 << chosen
     }
 }

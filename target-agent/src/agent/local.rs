@@ -311,6 +311,11 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         for slot in effects.announce.iter() {
             self.announce::<P>(slot, effects.announce_to);
         }
+        let record = effects.halt_record().filter(|event| self.node.recording().records(event));
+        // Before its markers leave: no halt in the log is older than the one that caused it.
+        if let Some(event) = record.filter(|_| effects.then == Then::Halt) {
+            self.record::<P, LOG>(ring, event);
+        }
         self.send_markers::<P>(effects.markers);
         for port in effects.releases.iter() {
             let index = usize::from(port.0);
@@ -330,7 +335,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             // The counter may have wrapped while the core was parked.
             self.resynchronise::<P>();
         }
-        if let Some(event) = effects.halt_record().filter(|event| self.node.recording().records(event)) {
+        if let Some(event) = record.filter(|_| effects.then != Then::Halt) {
             self.record::<P, LOG>(ring, event);
         }
     }

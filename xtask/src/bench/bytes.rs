@@ -9,7 +9,7 @@ use crate::toolchain::{CORTEX_M33, Toolchain};
 
 /// Runs the program, builds the demos, and makes one section of both.
 pub fn measure(program: &str) -> anyhow::Result<Section> {
-    let mut section = from_program(program)?;
+    let mut section = from_program(program, &[])?;
     say("size", "the demos with the kit and without it");
     add(&mut section, &Pair::of_every_demo(Toolchain::ready(&[CORTEX_M33])?)?);
     Ok(section)

@@ -7,6 +7,7 @@ mod bytes;
 mod check;
 mod document;
 mod goals;
+mod halting;
 mod record;
 mod section;
 mod target;
@@ -55,7 +56,8 @@ impl Which {
         let measured = match self {
             Self::Target => target::measure(),
             Self::Bytes => bytes::measure(&program),
-            Self::Host | Self::Halting | Self::Scaling => section::from_program(&program),
+            Self::Halting => halting::measure(&program),
+            Self::Host | Self::Scaling => section::from_program(&program, &[]),
         };
         measured.with_context(|| format!("the section `{}` was not measured", self.name()))
     }

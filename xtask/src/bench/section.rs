@@ -1,5 +1,6 @@
 //! One section of measurements, as a benchmark program prints it.
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::Context as _;
@@ -65,10 +66,11 @@ impl Section {
     }
 }
 
-/// Runs a benchmark program of the workspace and reads the section that it prints.
-pub fn from_program(package: &str) -> anyhow::Result<Section> {
+/// Runs a benchmark program of the workspace with these variables set and reads the section that it prints.
+pub fn from_program(package: &str, variables: &[(&str, &Path)]) -> anyhow::Result<Section> {
     let mut run = cargo();
     run.args(["run", "--quiet", "--profile", "release", "--package", package]).stderr(Stdio::inherit());
+    run.envs(variables.iter().copied());
     parse(&command::output(&mut run)?).with_context(|| format!("{package} printed no section"))
 }
 

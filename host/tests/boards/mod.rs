@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use stillpoint::{Board, Firmware, ProbeMemory, System};
 use stillpoint_core::control::StateCode;
 
+#[allow(clippy::duplicate_mod, reason = "a test may use the program and the boards without it")]
 #[path = "../waiting/mod.rs"]
 pub mod waiting;
 pub use waiting::{LIMIT, wait_for};

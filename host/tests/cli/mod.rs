@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
+#[allow(clippy::duplicate_mod, reason = "a test may use the program and the boards without it")]
 #[path = "../waiting/mod.rs"]
 pub mod waiting;
 mod watchdog;

@@ -2,14 +2,14 @@
 use serde_json::{Value, json};
 
 use super::Section;
-use super::section::{Table, from_program};
+use super::section::{Profile, Table, from_program};
 use crate::footprint::{Footprint, PURPOSES, Pair};
 use crate::say::say;
 use crate::toolchain::{CORTEX_M33, Toolchain};
 
 /// Runs the program, builds the demos, and makes one section of both.
 pub fn measure(program: &str) -> anyhow::Result<Section> {
-    let mut section = from_program(program, &[])?;
+    let mut section = from_program(program, Profile::Release, &[])?;
     say("size", "the demos with the kit and without it");
     add(&mut section, &Pair::of_every_demo(Toolchain::ready(&[CORTEX_M33])?)?);
     Ok(section)

@@ -1,6 +1,6 @@
 //! Halts of two boards: the demos are built here, the rest is a program of its own.
 use super::Section;
-use super::section::from_program;
+use super::section::{Profile, from_program};
 use crate::firmware::Firmware;
 use crate::qemu;
 use crate::toolchain::{CORTEX_M33, Toolchain};
@@ -13,5 +13,5 @@ pub fn measure(program: &str) -> anyhow::Result<Section> {
     Firmware::example("chatter").build(toolchain)?;
     let elf = Firmware::example("token_ring").build(toolchain)?;
     let folder = elf.parent().context("a firmware has a folder")?;
-    from_program(program, &[("STILLPOINT_FIRMWARE", folder)])
+    from_program(program, Profile::Dev, &[("STILLPOINT_FIRMWARE", folder)])
 }

@@ -2,7 +2,7 @@
 //!
 //! [`target`] counts instructions on the Cortex-M33 here; every other section is a program of its own that prints one
 //! JSON object, a [`Section`]. [`Record`] is all of them as `bench/recorded.json` keeps them, and BENCHMARKS.md is
-//! nothing but [`document`] of that record.
+//! nothing but [`document()`] of that record.
 mod bytes;
 mod check;
 mod document;
@@ -57,7 +57,7 @@ impl Which {
             Self::Target => target::measure(),
             Self::Bytes => bytes::measure(&program),
             Self::Halting => halting::measure(&program),
-            Self::Host | Self::Scaling => section::from_program(&program, &[]),
+            Self::Host | Self::Scaling => section::from_program(&program, section::Profile::Release, &[]),
         };
         measured.with_context(|| format!("the section `{}` was not measured", self.name()))
     }

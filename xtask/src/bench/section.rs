@@ -66,10 +66,28 @@ impl Section {
     }
 }
 
+/// How a benchmark program is built.
+#[derive(Clone, Copy)]
+pub enum Profile {
+    /// What it counts is its own code.
+    Release,
+    /// What it measures is done by boards; the tests have built what it needs.
+    Dev,
+}
+
+impl Profile {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dev => "dev",
+        }
+    }
+}
+
 /// Runs a benchmark program of the workspace with these variables set and reads the section that it prints.
-pub fn from_program(package: &str, variables: &[(&str, &Path)]) -> anyhow::Result<Section> {
+pub fn from_program(package: &str, profile: Profile, variables: &[(&str, &Path)]) -> anyhow::Result<Section> {
     let mut run = cargo();
-    run.args(["run", "--quiet", "--profile", "release", "--package", package]).stderr(Stdio::inherit());
+    run.args(["run", "--quiet", "--profile", profile.name(), "--package", package]).stderr(Stdio::inherit());
     run.envs(variables.iter().copied());
     parse(&command::output(&mut run)?).with_context(|| format!("{package} printed no section"))
 }

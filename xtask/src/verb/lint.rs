@@ -17,7 +17,13 @@ use crate::verb::setup::lint_tools_ready;
 pub struct Args {}
 
 /// Programs of the host that measure. They are not built by plain `cargo build`.
-const BENCHMARKS: [&str; 2] = ["stillpoint-count", "stillpoint-bench-bytes"];
+const BENCHMARKS: [&str; 5] = [
+    "stillpoint-count",
+    "stillpoint-bench-bytes",
+    "stillpoint-bench-host",
+    "stillpoint-bench-scaling",
+    "stillpoint-bench-halting",
+];
 
 /// Runs every check, stopping at the first that fails.
 pub fn run(_: &Args) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! How every node stands: what `stillpoint status` shows.
 use crate::config::SystemFile;
-use crate::{Board, Node, NodeAddress, OpenError, System};
+use crate::{Board, BoardError, Node, NodeAddress, OpenError, System};
 use std::time::Duration;
 use stillpoint_core::control::StateCode;
 use stillpoint_core::{Command, HaltId};
@@ -134,6 +134,11 @@ fn of_node(board: &mut Board, core: usize) -> NodeStatus {
 fn stand(board: &mut Board, core: usize) -> (NodeState, Option<HaltId>, Option<String>) {
     let node = match board.node(core) {
         Ok(node) => node,
+        // A debugger that has died may have stopped it anywhere.
+        Err(BoardError::Unsteady(_)) if is_stopped(board, core) => {
+            let why = "in the middle of a report; let it go with `stillpoint run`";
+            return (NodeState::Stopped, None, Some(why.into()));
+        }
         Err(error) => return (NodeState::Missing, None, Some(error.to_string())),
     };
     let halt = match node.state {
@@ -144,11 +149,7 @@ fn stand(board: &mut Board, core: usize) -> (NodeState, Option<HaltId>, Option<S
         let what = fault.describe(board.memory()).unwrap_or_else(|error| error.to_string());
         return (NodeState::Faulted, halt, Some(what));
     }
-    let stopped = match board.dumped() {
-        Some(saved) => Some(saved.stopped.clone()),
-        None => board.session().and_then(|session| session.halted().ok()),
-    };
-    if stopped.is_some_and(|cores| cores.get(core) == Some(&true)) {
+    if is_stopped(board, core) {
         return (NodeState::Stopped, halt, None);
     }
     let state = match node.state {
@@ -166,4 +167,13 @@ fn stand(board: &mut Board, core: usize) -> (NodeState, Option<HaltId>, Option<S
         None => return (NodeState::Silent, None, Some("its control block holds an unknown state".into())),
     };
     (state, halt, None)
+}
+
+/// Whether a debugger has stopped a core.
+fn is_stopped(board: &mut Board, core: usize) -> bool {
+    let stopped = match board.dumped() {
+        Some(saved) => Some(saved.stopped.clone()),
+        None => board.session().and_then(|session| session.halted().ok()),
+    };
+    stopped.is_some_and(|cores| cores.get(core) == Some(&true))
 }

@@ -2,7 +2,7 @@
 mod cli;
 
 use cli::{Bench, Done, signal};
-use std::time::Duration;
+use std::time::Instant;
 
 const NUMBERS: &[&str] = &["event ", "reached in ", "channels, "];
 
@@ -81,15 +81,21 @@ fn halting_by_the_probe_is_there_for_comparison_and_claims_no_certificate() {
     }
 }
 
+const ROUNDS: u32 = 24;
+
 /// Kills or interrupts a host at many moments of its life; whatever it was doing, the next one finds a system it can halt and resume.
 fn strike_hosts_with(name: &str) {
     let bench = Bench::running("token_ring");
+    let begin = Instant::now();
+    bench.run(["halt"]).expect(0);
+    let whole = begin.elapsed();
+    bench.run(["resume"]).expect(0);
     let mut struck = 0;
-    for round in 0..24 {
+    for round in 0..ROUNDS {
         let verb = if round % 2 == 0 { "halt" } else { "resume" };
         let host = bench.command([verb]).spawn().unwrap();
-        // Not to wait for anything: each round strikes at another moment, and any will do.
-        std::thread::sleep(Duration::from_millis(round * 9));
+        // Not to wait for anything: each round strikes at another moment of what a halt takes, and any will do.
+        std::thread::sleep(whole * round / ROUNDS);
         // One that is done already stays a child of ours until it is waited for, so the number is not reused.
         signal(name, host.id());
         let done = Done::of(host);

@@ -2,7 +2,7 @@
 //!
 //! - `debug_block`: the debug registers of one core
 //! - `control`: stopping and resuming the machine so that each core halts and runs on its own
-//! - `memory`, `registers`, `inject`, `cpu_state`: reaching memory, devices and core registers
+//! - `memory`, `registers`, `inject` with its `journal`, `cpu_state`: reaching memory, devices and core registers
 //! - `catch`: breakpoints and vector catch; `reset`: resets, by us or by the firmware
 //! - `owner`: the thread that owns the sockets
 
@@ -12,12 +12,14 @@ mod cpu_state;
 mod debug_block;
 mod error;
 mod inject;
+mod journal;
 mod memory;
 mod owner;
 mod registers;
 mod reset;
 
 pub use error::BoardError;
+pub(crate) use journal::Journal;
 pub(crate) use owner::BoardHandle;
 pub use owner::CoreView;
 
@@ -59,6 +61,8 @@ pub(crate) struct Board {
     reset_asked: bool,
     /// Where QEMU saves the state of its cores on request.
     state_file: File,
+    /// What the next debugger must put back, if this one cannot.
+    journal: Journal,
     /// What QEMU said last, for the error when it has died.
     stderr: Option<File>,
     /// The error that ended the connection.
@@ -67,7 +71,7 @@ pub(crate) struct Board {
 
 impl Board {
     /// Takes over a machine, running or stopped, and leaves each core as it was found.
-    pub(crate) fn connect(kind: MachineKind, attachment: Attachment) -> Result<Self, MachineError> {
+    pub(crate) fn connect(kind: MachineKind, attachment: Attachment, journal: Journal) -> Result<Self, MachineError> {
         let Attachment { gdb, mut qmp, found, irqs, stderr } = attachment;
         let state_file = tempfile::tempfile().map_err(MachineError::io("making a file for the state of the cores"))?;
         // A reset by the firmware shall stop the machine first, or halted cores would run on after it.
@@ -87,6 +91,7 @@ impl Board {
             irqs,
             reset_asked: false,
             state_file,
+            journal,
             stderr,
             lost: None,
         };
@@ -118,7 +123,7 @@ impl Board {
         for process in 1..=self.cores.len() {
             self.gdb.ask(&format!("vAttach;{process}"))?;
         }
-        Ok(())
+        self.settle()
     }
 
     /// Runs one operation: within [`LIMIT`], with every core that should run running afterwards.
@@ -136,6 +141,7 @@ impl Board {
             // An operation that failed must not leave the other cores frozen.
             let resumed = self.resume();
             result = result.and_then(|value| resumed.map(|()| value));
+            self.journal.note(self.cores.iter().map(DebugBlock::is_halted).collect());
         }
         result.map_err(|error| {
             let mut error = error.during(doing, LIMIT);
@@ -167,6 +173,6 @@ impl Board {
         .ok()?;
         self.qmp.execute("set-action", json!({ "reboot": "reset", "shutdown": "poweroff" })).ok()?;
         let halted = self.cores.iter().map(DebugBlock::is_halted).collect();
-        Some((self.gdb, self.qmp, DebugState { vm_running: self.vm_running, halted }))
+        Some((self.gdb, self.qmp, DebugState { vm_running: self.vm_running, halted, at_work: false }))
     }
 }

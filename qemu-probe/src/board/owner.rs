@@ -4,7 +4,7 @@
 //! asking for a status. That is this thread: it waits for QEMU and for requests at the same time, and nobody else touches the
 //! sockets.
 
-use super::{Board, BoardError};
+use super::{Board, BoardError, Journal};
 use crate::machine::{Machine, MachineError};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{Read, Write};
@@ -59,7 +59,8 @@ impl BoardHandle {
     /// Attaches to a machine.
     pub(crate) fn attach(machine: &Machine) -> Result<Self, MachineError> {
         let (ports, run_dir) = (machine.ports(), machine.run_dir().cloned());
-        let board = match Board::connect(machine.kind(), machine.attachment()?) {
+        let journal = Journal::of(run_dir.clone());
+        let board = match Board::connect(machine.kind(), machine.attachment()?, journal) {
             Ok(board) => board,
             Err(error) => {
                 ports.give_back(run_dir.as_ref(), None);

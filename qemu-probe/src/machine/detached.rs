@@ -1,5 +1,6 @@
 //! The run directory of a machine that outlives the process that started it.
 
+use super::ports::DebugState;
 use super::{MachineError, MachineKind, Region};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -58,12 +59,20 @@ impl RunDir {
         gdb: bool,
     ) -> Result<(), MachineError> {
         let shared_ram = shared.map(|region| (region.base, region.len));
-        let text = serde_json::json!(Description { machine, pid, shared_ram, gdb }).to_string();
-        let failed =
-            |e| MachineError::Io { what: format!("writing {}", self.file("machine.json").display()), source: e };
-        // Written aside and renamed, so that nobody reads half of it.
-        fs::write(self.file("machine.json.new"), text).map_err(failed)?;
-        fs::rename(self.file("machine.json.new"), self.file("machine.json")).map_err(failed)
+        let description = Description { machine, pid, shared_ram, gdb };
+        self.write_whole("machine.json", &description).map_err(MachineError::io("writing machine.json"))
+    }
+
+    /// Notes how a debugger leaves the cores, or would have them stand if it left now.
+    pub(crate) fn note(&self, state: &DebugState) -> std::io::Result<()> {
+        self.write_whole("debug.json", state)
+    }
+
+    /// Writes aside and renames, so that nobody reads half of it.
+    fn write_whole(&self, name: &str, content: &impl Serialize) -> std::io::Result<()> {
+        let aside = self.file(&format!("{name}.new"));
+        fs::write(&aside, serde_json::to_vec(content)?)?;
+        fs::rename(aside, self.file(name))
     }
 
     fn description(&self) -> Result<Description, String> {
@@ -80,8 +89,17 @@ impl RunDir {
 
     /// Removes what this crate wrote; files of others in the directory stay.
     pub(crate) fn remove_files(&self) {
-        for name in ["machine.json", "machine.json.new", "pid", "gdb.sock", "qmp.sock", "irq.sock", "ram", "debug.json"]
-        {
+        for name in [
+            "machine.json",
+            "machine.json.new",
+            "pid",
+            "gdb.sock",
+            "qmp.sock",
+            "irq.sock",
+            "ram",
+            "debug.json",
+            "borrowed.json",
+        ] {
             let _ = fs::remove_file(self.file(name));
         }
     }
@@ -110,6 +128,11 @@ impl RunDir {
     /// How the last debugger left the cores.
     pub(crate) fn debug_state(&self) -> PathBuf {
         self.file("debug.json")
+    }
+
+    /// What a debugger has borrowed of a core, while it has.
+    pub(crate) fn borrowed(&self) -> PathBuf {
+        self.file("borrowed.json")
     }
 
     pub(crate) fn ram(&self) -> PathBuf {

@@ -24,6 +24,7 @@ pub use shared_ram::{OutsideSharedRam, SharedRam};
 
 #[cfg(feature = "probe")]
 pub(crate) use {
+    detached::RunDir,
     irq::IrqLines,
     ports::{Attachment, DebugState},
     qmp::Qmp,

@@ -19,6 +19,16 @@ const TAKEN_LIMIT: Duration = Duration::from_secs(2);
 pub(crate) struct DebugState {
     pub(crate) vm_running: bool,
     pub(crate) halted: Vec<bool>,
+    /// Noted by a debugger at work. Found by the next one, it was killed, perhaps while the machine stood in passing.
+    #[serde(default)]
+    pub(crate) at_work: bool,
+}
+
+impl DebugState {
+    /// Whether this may still be how the machine is to stand, when it is found running or not.
+    fn holds(&self, vm_running: bool) -> bool {
+        if self.at_work { !vm_running || self.halted.contains(&false) } else { self.vm_running == vm_running }
+    }
 }
 
 /// What a debugger gets.
@@ -102,7 +112,7 @@ impl DebugPorts {
         *slot = match (run_dir, returned) {
             (Some(run_dir), returned) => {
                 if let Some((_, _, state)) = returned {
-                    let _ = std::fs::write(run_dir.debug_state(), json!(state).to_string());
+                    let _ = run_dir.note(&state);
                 }
                 Slot::InDir
             }
@@ -117,7 +127,7 @@ impl DebugPorts {
 fn found_state(qmp: &mut Qmp, cores: usize) -> Result<DebugState, MachineError> {
     let status = qmp.execute("query-status", json!({}))?;
     let vm_running = status["running"].as_bool().unwrap_or(true);
-    Ok(DebugState { vm_running, halted: vec![!vm_running; cores] })
+    Ok(DebugState { vm_running, halted: vec![!vm_running; cores], at_work: false })
 }
 
 fn connect(run_dir: &RunDir, cores: usize) -> Result<(UnixStream, Qmp, DebugState), MachineError> {
@@ -130,11 +140,10 @@ fn connect(run_dir: &RunDir, cores: usize) -> Result<(UnixStream, Qmp, DebugStat
     let found = found_state(&mut qmp, cores)?;
     // What the last debugger noted counts only if nobody has stopped or started the machine since.
     let noted = std::fs::read(run_dir.debug_state()).ok();
-    let _ = std::fs::remove_file(run_dir.debug_state());
     let noted = noted.and_then(|text| serde_json::from_slice::<DebugState>(&text).ok());
-    let mut found =
-        noted.filter(|noted| noted.vm_running == found.vm_running && noted.halted.len() == cores).unwrap_or(found);
-    // Connecting stops the machine, whatever it did before.
+    let mut found = noted.filter(|noted| noted.holds(found.vm_running) && noted.halted.len() == cores).unwrap_or(found);
+    // Connecting stops the machine, whatever it did before; whoever comes next shall know that it was only this.
+    let _ = run_dir.note(&DebugState { at_work: true, ..found.clone() });
     let gdb = UnixStream::connect(run_dir.gdb_socket()).map_err(MachineError::io("connecting to the debug socket"))?;
     found.vm_running = false;
     Ok((gdb, qmp, found))

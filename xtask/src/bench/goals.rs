@@ -188,7 +188,7 @@ pub const GOALS: &[Goal] = &[
         limit: Limit::AtMost(1.0),
         section: Which::Halting,
         figure: |section| section.number("most events executed during a mailbox hop"),
-        cause: "the doorbell is taken only where interrupts are open, and the node may end one event and begin another before.",
+        cause: "not established; perhaps the doorbell, which is taken only where interrupts are open, and the node may end one event and begin another before.",
         idea: "look at the marker slot at the end of every event.",
     },
     Goal {

@@ -98,6 +98,7 @@ impl RunDir {
             "irq.sock",
             "ram",
             "debug.json",
+            "debug.json.new",
             "borrowed.json",
         ] {
             let _ = fs::remove_file(self.file(name));

@@ -72,15 +72,7 @@ impl CausalOrder {
         let state = &mut self.nodes[node];
         state.plain = state.is_plain();
         let past = state.taint.as_ref().map_or(Past::Known, |taint| Past::Unknown { why: taint.why });
-        let event = Event {
-            id: EventId { node: node as u8, number },
-            time: Some(record.time),
-            wall,
-            what: record.event,
-            message: record.message,
-            partner,
-            past,
-        };
+        let event = event_of(node, number, &record, wall, partner, past);
         each(&event, &state.clock.as_flattened()[..self.width]);
         Ok(())
     }
@@ -237,5 +229,26 @@ impl CausalOrder {
         if let Some(session) = port.channel.and_then(|at| self.channels[at].current()) {
             session.send(message, number, &state.clock, state.taint.as_deref());
         }
+    }
+}
+
+/// An event as it is delivered.
+#[inline(always)]
+pub(super) fn event_of(
+    node: usize,
+    number: u32,
+    record: &Record,
+    wall: u64,
+    partner: Option<EventId>,
+    past: Past,
+) -> Event {
+    Event {
+        id: EventId { node: node as u8, number },
+        time: Some(record.time),
+        wall,
+        what: record.event,
+        message: record.message,
+        partner,
+        past,
     }
 }

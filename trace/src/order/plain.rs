@@ -4,9 +4,10 @@
 //! no message is in question. Whatever else there is goes the long way.
 use super::channel::{Asks, Next};
 use super::clock::{newer, raise};
+use super::deliver::event_of;
 use super::node::Wait;
 use super::{CausalOrder, Out};
-use crate::{Event, EventId, Past};
+use crate::{EventId, Past};
 use stillpoint_core::log::Record;
 use stillpoint_core::{EventKind, MAX_PORTS};
 
@@ -56,15 +57,7 @@ impl CausalOrder {
                 }
             }
         }
-        let event = Event {
-            id: EventId { node: node as u8, number },
-            time: Some(record.time),
-            wall,
-            what: record.event,
-            message: record.message,
-            partner,
-            past: Past::Known,
-        };
+        let event = event_of(node, number, record, wall, partner, Past::Known);
         each(&event, &state.clock.as_flattened()[..self.width]);
         waiter.map_or(Plain::Delivered, Plain::Wakes)
     }

@@ -117,6 +117,13 @@ impl Event {
         Self { kind, arg, value: 0 }
     }
 
+    /// A watch that has a new value.
+    #[must_use]
+    #[inline]
+    pub const fn watch(watch: u8, value: i32) -> Self {
+        Self { kind: EventKind::Watch, arg: watch as u16, value: value as u32 }
+    }
+
     /// A tracepoint.
     #[must_use]
     pub const fn local(tag: u16) -> Self {

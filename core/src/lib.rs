@@ -29,4 +29,4 @@ pub use event::{Event, EventKind, KindSet};
 pub use halt::{HaltMarker, HaltOrder, MarkerError, Phase, ResumeTo};
 pub use id::{HaltId, MAX_NODES, MAX_PORTS, NodeId, PortId, PortSet};
 pub use node::{Command, ConnectError, Direction, Effects, Hello, Input, Node, Quick, StepError, Then};
-pub use stamp::{StampError, StampKind, max_stamp_len, message_stamp_len};
+pub use stamp::{MessageStamp, StampError, StampKind, max_stamp_len, message_stamp_len};

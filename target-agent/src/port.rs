@@ -7,7 +7,7 @@ use crate::doorbell::Waiter;
 use crate::platform::{CoreId, Platform};
 #[cfg(feature = "sabotage")]
 use crate::sabotage::Sabotage;
-use crate::tap::Tap;
+use crate::tap::{Outgoing, Tap};
 use core::future::poll_fn;
 use core::marker::PhantomData;
 use core::task::{Context, Poll, Waker};
@@ -65,7 +65,11 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
     /// # Errors
     /// There is no room now, or there never will be.
     pub fn try_send(&mut self, message: &T) -> Result<(), SendError> {
-        self.try_send_with(message, |_| ())
+        let sent = self.send_now(message, NO_PATCH);
+        if sent == Err(SendError::Full) {
+            self.tap.found_full();
+        }
+        sent
     }
 }
 
@@ -88,14 +92,18 @@ impl<P: Platform, T> Outbox<P, T> {
         message: &M,
         patch: impl FnMut(&mut [u8]),
     ) -> Result<(), SendError> {
-        let sent = self.send_now(message, patch);
+        let sent = self.send_now(message, Some(patch));
         if sent == Err(SendError::Full) {
             self.tap.found_full();
         }
         sent
     }
 
-    fn send_now<M: Serialize>(&mut self, message: &M, mut patch: impl FnMut(&mut [u8])) -> Result<(), SendError> {
+    fn send_now<M: Serialize>(
+        &mut self,
+        message: &M,
+        patch: Option<impl FnMut(&mut [u8])>,
+    ) -> Result<(), SendError> {
         let stamp_room = self.tap.stamp_room();
         let slot = self.ring.free_slot().ok_or(SendError::Full)?;
         let (stamp, payload) = slot.split_at_mut_checked(stamp_room).ok_or(SendError::TooLong)?;
@@ -104,24 +112,18 @@ impl<P: Platform, T> Outbox<P, T> {
         let (stamp, payload): (*mut [u8], *mut [u8]) = (stamp, payload);
         // SAFETY: the slot stays ours until it is published, which happens inside, last. The two do not overlap.
         let (stamp, payload) = unsafe { (&mut *stamp, &mut *payload) };
-        let (ring, tap) = (&self.ring, &self.tap);
-        let sent = tap.send(stamp, |stamp, used| {
-            // Stamp and payload side by side, so that a message is one piece.
-            let begin = stamp.len() - used;
-            move_up(stamp, used, begin);
-            patch(&mut *payload);
-            #[cfg(not(feature = "sabotage"))]
-            ring.publish(begin, end);
-            #[cfg(feature = "sabotage")]
-            tap.publish_or_not::<P>(ring, begin, end);
-        });
-        if !sent {
+        let mut patch = patch.map(|mut patch| move || patch(&mut *payload));
+        let patch = patch.as_mut().map(|patch| patch as &mut dyn FnMut());
+        if !self.tap.send::<P>(&mut Outgoing { stamp, end, patch, ring: &self.ring }) {
             return Err(SendError::NotStarted);
         }
         self.ring.head.wake::<P>(End::Receiver, self.peer);
         Ok(())
     }
 }
+
+/// What is sent as it is.
+const NO_PATCH: Option<fn(&mut [u8])> = None;
 
 impl<P: Platform, T: Serialize> Outbox<P, T> {
     /// Sends a message as soon as there is room.
@@ -133,7 +135,7 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
     }
 
     fn poll_send(&mut self, message: &T, context: &Context<'_>) -> Poll<Result<(), SendError>> {
-        match self.send_now(message, |_| ()) {
+        match self.send_now(message, NO_PATCH) {
             Err(SendError::Full) => {}
             done => return Poll::Ready(done),
         }
@@ -144,18 +146,6 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
                 self.room.stop_waiting();
                 Poll::Ready(done)
             }
-        }
-    }
-}
-
-/// Moves the first `used` bytes up to `begin`. They are few: a loop is quicker than a call of `memmove`.
-#[inline]
-fn move_up(bytes: &mut [u8], used: usize, begin: usize) {
-    for from in (0..used).rev() {
-        if let Some(byte) = bytes.get(from).copied()
-            && let Some(place) = bytes.get_mut(begin + from)
-        {
-            *place = byte;
         }
     }
 }
@@ -210,12 +200,12 @@ impl<P: Platform, T: DeserializeOwned> Inbox<P, T> {
     fn receive_now(&mut self) -> Result<T, ReceiveError> {
         let before = self.ring.head.count(false);
         let message = self.ring.front().ok_or(ReceiveError::Empty)?;
-        let length = self.tap.stamp_len(message).ok_or(ReceiveError::Refused)?;
+        let stamp = self.tap.read_stamp(message);
+        let Some(stamp) = &stamp else { return Err(ReceiveError::Refused) };
         // Before the event, while the slot is still ours.
-        let decoded = message.get(length..).and_then(|payload| postcard::from_bytes(payload).ok());
-        let ring = &self.ring;
-        if !self.tap.receive(message, (ring.head, before), || ring.free()) {
-            let is_gone = ring.head.count(false) != before;
+        let decoded = message.get(stamp.len()..).and_then(|payload| postcard::from_bytes(payload).ok());
+        if !self.tap.receive(stamp, &self.ring, before) {
+            let is_gone = self.ring.head.count(false) != before;
             return Err(if is_gone { ReceiveError::Empty } else { ReceiveError::Refused });
         }
         self.ring.head.wake::<P>(End::Sender, self.peer);

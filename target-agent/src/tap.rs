@@ -1,30 +1,68 @@
 //! Where a port meets the kit: every message that passes is an event of the node.
 //!
 //! With the kit compiled out `plain/tap.rs` is in its place, of the same shape and without a byte.
-use crate::channel::Head;
-#[cfg(feature = "sabotage")]
 use crate::channel::Ring;
-#[cfg(feature = "sabotage")]
 use crate::platform::Platform;
 #[cfg(feature = "sabotage")]
 use crate::sabotage::{self, Sabotage};
-use stillpoint_core::PortId;
+use stillpoint_core::{MessageStamp, PortId};
 
 /// What ports need of the agent of their core, whatever its sizes.
 pub(crate) trait Sections: Sync {
     /// How many bytes a stamp can have.
     fn stamp_room(&self) -> usize;
-    /// Sends: the stamp goes to the front of `stamp`, and `commit` is called with it and its length inside the event.
-    /// False if nothing can be sent now.
-    fn send(&self, port: PortId, stamp: &mut [u8], commit: &mut dyn FnMut(&mut [u8], usize)) -> bool;
-    /// How long the stamp is with which `message` begins.
-    fn stamp_len(&self, message: &[u8]) -> Option<usize>;
-    /// Receives `message`, the oldest of its ring after so many, and `commit` is called inside the event. False if it
-    /// cannot be received, or is not there any more: a reset of the peer emptied the ring.
-    fn receive(&self, port: PortId, message: &[u8], after: (&Head, u32), commit: &mut dyn FnMut()) -> bool;
+    /// Sends a message, whose stamp is written and which is put into its channel inside the event. False if nothing can be
+    /// sent now.
+    fn send(&self, port: PortId, message: &mut Outgoing<'_>) -> bool;
+    /// The stamp with which `message` begins, before it is received.
+    fn read_stamp<'a>(&self, message: &'a [u8]) -> Option<MessageStamp<'a>>;
+    /// Receives the message with this stamp, the oldest in `from` after so many, which is freed inside the event. False if
+    /// it cannot be received, or is not there any more: a reset of the peer emptied the ring.
+    fn receive(&self, port: PortId, stamp: &MessageStamp<'_>, from: &Ring, before: u32) -> bool;
     /// Something that is an event only while the node records for replay.
     #[cfg(feature = "replay")]
     fn observe(&self, event: stillpoint_core::Event);
+}
+
+/// A message in the free slot of its channel, all but its stamp.
+pub(crate) struct Outgoing<'a> {
+    /// The slot's first bytes. The stamp goes to their end, side by side with the payload: a message is one piece.
+    pub stamp: &'a mut [u8],
+    /// Where in the slot the payload ends.
+    pub end: usize,
+    /// Changes the payload inside the event.
+    pub patch: Option<&'a mut dyn FnMut()>,
+    /// The channel.
+    pub ring: &'a Ring,
+}
+
+impl Outgoing<'_> {
+    /// Puts the message, whose stamp begins at `begin`, into its channel.
+    #[inline]
+    pub fn commit<P: Platform>(&mut self, port: PortId, begin: usize) {
+        if let Some(patch) = &mut self.patch {
+            patch();
+        }
+        #[cfg(not(feature = "sabotage"))]
+        {
+            let _ = port;
+            self.ring.publish(begin, self.end);
+        }
+        #[cfg(feature = "sabotage")]
+        {
+            if !sabotage::once(Sabotage::LostMessage, P::core(), port) {
+                self.ring.publish(begin, self.end);
+            }
+            sabotage::duplicate(P::core(), port);
+        }
+    }
+
+    /// The same for a stamp of this length that was written to the front.
+    pub fn commit_from_front<P: Platform>(&mut self, port: PortId, length: usize) {
+        let begin = self.stamp.len() - length;
+        self.stamp.copy_within(..length, begin);
+        self.commit::<P>(port, begin);
+    }
 }
 
 /// The agent behind a port, and which of its ports this is.
@@ -49,17 +87,8 @@ impl Tap {
     }
 
     #[inline]
-    pub fn send(&self, stamp: &mut [u8], mut commit: impl FnMut(&mut [u8], usize)) -> bool {
-        self.agent.send(self.port, stamp, &mut commit)
-    }
-
-    /// Puts the message of an event into its channel, or does something wrong there.
-    #[cfg(feature = "sabotage")]
-    pub fn publish_or_not<P: Platform>(&self, ring: &Ring, begin: usize, end: usize) {
-        if !sabotage::once(Sabotage::LostMessage, P::core(), self.port) {
-            ring.publish(begin, end);
-        }
-        sabotage::duplicate(P::core(), self.port);
+    pub fn send<P: Platform>(&self, message: &mut Outgoing<'_>) -> bool {
+        self.agent.send(self.port, message)
     }
 
     /// Has the agent do something wrong at this end, for messages once `after` more were sent.
@@ -83,12 +112,12 @@ impl Tap {
     }
 
     #[inline]
-    pub fn stamp_len(&self, message: &[u8]) -> Option<usize> {
-        self.agent.stamp_len(message)
+    pub fn read_stamp<'a>(&self, message: &'a [u8]) -> Option<MessageStamp<'a>> {
+        self.agent.read_stamp(message)
     }
 
     #[inline]
-    pub fn receive(&self, message: &[u8], after: (&Head, u32), mut commit: impl FnMut()) -> bool {
-        self.agent.receive(self.port, message, after, &mut commit)
+    pub fn receive(&self, stamp: &MessageStamp<'_>, from: &Ring, before: u32) -> bool {
+        self.agent.receive(self.port, stamp, from, before)
     }
 }

@@ -29,6 +29,9 @@ pub struct Standing<'a> {
 /// The longest record that needs no context: kind, argument, value, time.
 const PLAIN_MAX: u32 = 1 + 3 + 2 * varint::MAX_LEN as u32;
 
+/// The longest record of nothing but a byte and a time.
+const SHORT_MAX: u32 = 1 + varint::MAX_LEN as u32;
+
 /// Writes the records of one node.
 ///
 /// # Example: what is written can be read
@@ -56,9 +59,8 @@ pub struct LogWriter<const N: usize> {
     synced_at: u32,
     /// A sync record is due before the next record.
     sync_due: bool,
-    time: u32,
-    /// How often the time wrapped.
-    high: u32,
+    /// The time of the last record, or of the last that was dropped.
+    time: u64,
     /// Records dropped and not yet told of.
     dropped: u32,
     /// The clock as the reader knows it.
@@ -72,15 +74,55 @@ impl<const N: usize> LogWriter<N> {
     /// A writer whose first record is preceded by a sync record.
     #[must_use]
     pub const fn new() -> Self {
-        Self { expected: 0, last: 0, synced_at: 0, sync_due: true, time: 0, high: 0, dropped: 0, told: [0; N] }
+        Self { expected: 0, last: 0, synced_at: 0, sync_due: true, time: 0, dropped: 0, told: [0; N] }
     }
 
     /// Calls for a sync record before the next record: after a change of mode, an attach, a reset, or a pause in which
     /// the time may have wrapped. `now` is the full time.
     pub fn resynchronise(&mut self, now: u64) {
         self.call_for_sync();
-        self.time = now as u32;
-        self.high = (now >> 32) as u32;
+        self.time = now;
+    }
+
+    /// The time that `ticks` after the last record is.
+    #[must_use]
+    #[inline]
+    pub const fn time_after(&self, ticks: u32) -> u32 {
+        (self.time as u32).wrapping_add(ticks)
+    }
+
+    /// The first byte of a record that has nothing else but its time, for the events that are nearly all there are.
+    #[must_use]
+    #[inline(always)]
+    pub const fn short_record(event: &Event) -> Option<u8> {
+        match event.kind {
+            EventKind::Local if event.arg < LOCAL_ESCAPE as u16 => Some(LOCAL | event.arg as u8),
+            EventKind::Send => Some(SEND | event.arg as u8 & super::PORT),
+            EventKind::Receive => Some(RECEIVE | event.arg as u8 & super::PORT),
+            _ => None,
+        }
+    }
+
+    /// Writes the event `number`, whose record is [`short`](Self::short_record), `ticks` after the last. False, and nothing
+    /// has changed, if it takes [`push`](Self::push): something is to be told before it, or there is no room.
+    ///
+    /// The first message that a node takes from a channel is to be pushed, and a change of what is recorded followed by
+    /// [`resynchronise`](Self::resynchronise).
+    #[must_use]
+    #[inline(always)]
+    pub fn push_short<const S: usize>(&mut self, ring: &LogRing<S>, first: u8, ticks: u32, number: EventNumber) -> bool {
+        let EventNumber(number) = number;
+        if number != self.expected || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY {
+            return false;
+        }
+        let Some(mut entry) = ring.open(SHORT_MAX) else { return false };
+        entry.put(first);
+        varint::put(ticks, |byte| entry.put(byte));
+        entry.commit();
+        self.time = self.time.wrapping_add(u64::from(ticks));
+        self.last = number;
+        self.expected = number.wrapping_add(1);
+        true
     }
 
     /// Writes `event`, which happened at `now`. A full ring drops it; the drop is counted and told with the next record.
@@ -95,7 +137,7 @@ impl<const N: usize> LogWriter<N> {
         if !plain || !counts(event.kind) {
             return self.push_with_context(ring, *event, now, *standing);
         }
-        let Some(mut entry) = ring.open(PLAIN_MAX) else { return self.drop_one(ring) };
+        let Some(mut entry) = ring.open(PLAIN_MAX) else { return self.drop_one(ring, now) };
         self.put_record(&mut entry, event, now);
         entry.commit();
         self.last = number;
@@ -110,8 +152,9 @@ impl<const N: usize> LogWriter<N> {
     }
 
     #[cold]
-    fn drop_one<const S: usize>(&mut self, ring: &LogRing<S>) {
+    fn drop_one<const S: usize>(&mut self, ring: &LogRing<S>, now: u32) {
         ring.count_drop();
+        self.advance(now);
         self.dropped = self.dropped.saturating_add(1);
         self.call_for_sync();
     }
@@ -122,7 +165,7 @@ impl<const N: usize> LogWriter<N> {
         let (event, standing) = (&event, &standing);
         let words = standing.clock.len() + standing.counts.len() + 8;
         let room = PLAIN_MAX.saturating_add((words * varint::MAX_LEN) as u32);
-        let Some(mut entry) = ring.open(room) else { return self.drop_one(ring) };
+        let Some(mut entry) = ring.open(room) else { return self.drop_one(ring, now) };
         let number = standing.number.0;
         let due = self.sync_due || begins_session(event, standing);
         if due || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY {
@@ -143,7 +186,9 @@ impl<const N: usize> LogWriter<N> {
         self.put_record(&mut entry, event, now);
         entry.commit();
         self.last = number;
-        self.expected = number.wrapping_add(1);
+        // Where records say what changed, every one takes this way: no number that comes is the last but one.
+        let causes = standing.recording.carries_causes();
+        self.expected = if causes { number.wrapping_sub(1) } else { number.wrapping_add(1) };
     }
 
     #[inline(always)]
@@ -171,11 +216,8 @@ impl<const N: usize> LogWriter<N> {
     /// Moves the time on; by how much.
     #[inline(always)]
     fn advance(&mut self, now: u32) -> u32 {
-        let (difference, wrapped) = now.overflowing_sub(self.time);
-        if wrapped {
-            self.high = self.high.wrapping_add(1);
-        }
-        self.time = now;
+        let difference = now.wrapping_sub(self.time as u32);
+        self.time = self.time.wrapping_add(u64::from(difference));
         difference
     }
 
@@ -217,7 +259,7 @@ impl<const N: usize> LogWriter<N> {
         entry.put(standing.counts.len() as u8);
         // The record that follows has a time difference of zero.
         self.advance(now);
-        for word in [standing.number.0, now, self.high] {
+        for word in [standing.number.0, now, (self.time >> 32) as u32] {
             put_number(entry, word);
         }
         for word in standing.clock.iter().chain(standing.counts) {

@@ -1,14 +1,14 @@
-//! The quick way: what a node that runs does at nearly every event, while nothing is armed and nothing is carried.
+//! The quick way: what a node that runs does at nearly every event.
 //!
 //! Each of these either does exactly what [`step`](Node::step) would do, or refuses by `None` and changes nothing; `step` is
-//! then the way. They exist because their answer is two values in registers where `Effects` would be many in memory: a
+//! then the way. They exist because their answer is a few bytes in a register where `Effects` would be many in memory: a
 //! driver that is built for size keeps one copy of `step` for the rest.
-use super::Node;
 use super::step::LOCAL_KINDS;
-use crate::stamp::CARRY;
-use crate::{Event, PortId, StampKind};
+use super::{Effects, Node};
+use crate::predicate::{EventKey, SlotSet};
+use crate::{Event, MessageStamp, PortId, StampKind};
 
-/// What the quick way of a message leaves to do.
+/// What the quick way leaves to do.
 ///
 /// # Example: the first message of a channel carries a full stamp, which is not quick
 /// ```
@@ -20,65 +20,116 @@ use crate::{Event, PortId, StampKind};
 /// assert_eq!(node.quick_send(PortId(0), &mut stamp), None);
 /// let _ = node.step(Input::Send { port: PortId(0), stamp: &mut stamp }).unwrap();
 /// let quick = node.quick_send(PortId(0), &mut stamp).unwrap();
-/// assert_eq!((quick.stamp, quick.is_recorded), (2, true));
+/// assert!(quick.is_recorded && quick.satisfied.is_empty());
+/// assert_eq!(stamp[quick.begin.into()..].len(), 2);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Quick {
-    /// Length of the stamp.
-    pub stamp: u8,
+    /// Where in the lent bytes the stamp of a sent message begins; it goes on to their end.
+    pub begin: u8,
     /// Whether the event is to be recorded.
     pub is_recorded: bool,
+    /// Predicates that the event moves on. If there are any, the event was counted and that is all:
+    /// [`go_on`](Node::go_on) or [`go_on_sending`](Node::go_on_sending) does the rest, which is rare.
+    pub satisfied: SlotSet,
 }
 
 impl<const N: usize, const P: usize> Node<N, P> {
-    /// A local event. Whether it is to be recorded; `None` if it takes a step.
+    /// A local event. `None` if it takes a step.
     #[inline(always)]
-    pub fn quick_event(&mut self, event: &Event) -> Option<bool> {
+    pub fn quick_event(&mut self, event: &Event) -> Option<Quick> {
         let quick = self.is_plain() && LOCAL_KINDS.contains(event.kind) && self.recording.observes(event.kind);
         quick.then(|| self.tick(event))
     }
 
-    /// A message is about to leave. `None` if it takes a step.
+    /// A watch has a new value. `None` if it takes a step.
+    #[inline(always)]
+    pub fn quick_watch(&mut self, watch: u8, value: i32) -> Option<Quick> {
+        if !self.is_plain() {
+            return None;
+        }
+        self.predicates.set_watch(watch, value).ok()?;
+        Some(self.tick(&Event::watch(watch, value)))
+    }
+
+    /// A message is about to leave. Its stamp goes to the end of the lent bytes, at least
+    /// [`STAMP_ROOM`](Self::STAMP_ROOM) of them. `None` if it takes a step.
     #[inline(always)]
     pub fn quick_send(&mut self, port: PortId, stamp: &mut [u8]) -> Option<Quick> {
         let index = usize::from(port.0);
         let quick = self.is_plain()
             && self.stamps == StampKind::Vector
-            && self.outgoing.contains(port)
-            && stamp.len() >= Self::STAMP_ROOM;
-        let end = self.ports.get_mut(index).filter(|end| quick && end.said.is_synced())?;
-        let count = self.counts.get_mut(index)?;
-        *count = count.wrapping_add(1);
-        let own = self.id.0 as usize % N;
-        self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
-        // There is room, and the node is in its own system: writing cannot fail.
-        let length = end.said.write_changes(self.id, &self.clock, stamp).unwrap_or(0);
-        Some(Quick { stamp: length as u8, is_recorded: self.recording.records(&Event::send(port)) })
-    }
-
-    /// The application takes a message. `None` if it takes a step, also where that would refuse it.
-    #[inline(always)]
-    pub fn quick_receive(&mut self, port: PortId, message: &[u8]) -> Option<Quick> {
-        let carries = message.first().is_none_or(|first| first & CARRY != 0);
-        if carries || !self.is_plain() || !self.incoming.contains(port) {
+            && index < P
+            && self.outgoing.0 >> (index & 31) & 1 != 0
+            && stamp.len() >= Self::STAMP_ROOM
+            && stamp.len() <= usize::from(u8::MAX);
+        if !quick || !self.ports.get(index)?.said.is_synced() {
             return None;
         }
-        let length = self.take_stamp(port, message).ok()?;
-        Some(Quick { stamp: length as u8, is_recorded: self.tick(&Event::receive(port)) })
+        let count = self.counts.get_mut(index)?;
+        *count = count.wrapping_add(1);
+        let quick = self.tick(&Event::send(port));
+        if !quick.satisfied.is_empty() {
+            return Some(quick);
+        }
+        let end = self.ports.get_mut(index)?;
+        let begin = end.said.write_changes_last(self.id, &self.clock, stamp) as u8;
+        Some(Quick { begin, ..quick })
     }
 
-    /// Whether an event can have no other consequence than its record.
+    /// The application takes a message. `None` if it takes a step, also where that would refuse it, and for the first
+    /// message of a channel.
+    #[inline(always)]
+    pub fn quick_receive(&mut self, port: PortId, stamp: &MessageStamp<'_>) -> Option<Quick> {
+        let index = usize::from(port.0);
+        if !self.is_plain() || index >= P || self.incoming.0 >> (index & 31) & 1 == 0 {
+            return None;
+        }
+        let (end, count) = (self.ports.get_mut(index)?, self.counts.get_mut(index)?);
+        if *count == 0 {
+            return None;
+        }
+        let raised = match stamp.short::<N>() {
+            Some(short) if end.said.is_synced() => end.said.read_short(self.id, &mut self.clock, &short).ok()?,
+            None if !stamp.carries() => end.said.read_any(self.id, &mut self.clock, stamp.message()).ok()?.1,
+            _ => return None,
+        };
+        *count = count.wrapping_add(1);
+        self.note_raised(raised);
+        Some(self.tick(&Event::receive(port)))
+    }
+
+    /// What else follows from an event without a message, or from a receive, that moved predicates on.
+    #[cold]
+    #[inline(never)]
+    pub fn go_on(&mut self, event: Event, quick: Quick) -> Effects {
+        self.advance(quick.satisfied, quick.is_recorded.then_some(event))
+    }
+
+    /// The same for a send. The stamp goes to the front of the lent bytes, as a step's.
+    #[cold]
+    #[inline(never)]
+    pub fn go_on_sending(&mut self, port: PortId, stamp: &mut [u8], quick: Quick) -> Effects {
+        let effects = self.go_on(Event::send(port), quick);
+        self.write_stamp(port, stamp, effects).unwrap_or(effects)
+    }
+
+    /// Whether nothing calls for a step, whatever the event.
     #[inline(always)]
     fn is_plain(&self) -> bool {
-        self.halting.is_running() && self.predicates.is_idle() && !self.predicates.has_carry()
+        self.halting.is_running() && !self.predicates.has_carry()
     }
 
-    /// Counts an event. Whether it is to be recorded.
+    /// Counts an event and evaluates what is armed.
     #[inline(always)]
-    fn tick(&mut self, event: &Event) -> bool {
+    fn tick(&mut self, event: &Event) -> Quick {
         let own = self.own_index();
         self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
-        self.recording.records(event)
+        let is_recorded = self.recording.records(event);
+        let idle = self.predicates.is_idle();
+        let satisfied = if idle { SlotSet::EMPTY } else { self.satisfied_by(EventKey::of(event)) };
+        Quick { begin: 0, is_recorded, satisfied }
     }
 }
 
@@ -86,7 +137,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
 mod tests {
     use super::*;
     use crate::log::Recording;
-    use crate::predicate::{Detector, Generation, Op, ProgramBuilder, Relation, SlotId};
+    use crate::predicate::{Detector, Generation, ProgramBuilder, SlotId};
     use crate::{Command, Direction, Effects, EventKind, HaltId, Input, NodeId};
     use core::cell::Cell;
     use stillpoint_test::test;
@@ -105,10 +156,11 @@ mod tests {
         })
     }
 
-    /// Asks the quick way of one copy and `step` of another; where the quick way answers, they must agree.
+    /// Asks the quick way of one copy and `step` of another; where the quick way answers, they must agree, also on how
+    /// long the stamp is.
     fn agree(
         node: &mut Small,
-        quick: impl Fn(&mut Small) -> Option<Quick>,
+        quick: impl Fn(&mut Small) -> Option<(Effects, usize)>,
         step: impl Fn(&mut Small) -> Effects,
     ) -> bool {
         let mut copy = node.clone();
@@ -117,12 +169,46 @@ mod tests {
             assert_eq!(copy, *node, "a refusal changes nothing");
         }
         let effects = step(node);
-        if let Some(answer) = answer {
-            assert_eq!(answer, Quick { stamp: effects.stamp, is_recorded: effects.log.is_some() });
-            assert_eq!(effects, Effects { log: effects.log, stamp: effects.stamp, ..Effects::NONE });
+        if let Some((answer, length)) = answer {
+            assert_eq!((answer, length), (Effects { stamp: answer.stamp, ..effects }, effects.stamp.into()));
             assert_eq!(copy, *node);
         }
         answer.is_some()
+    }
+
+    /// What a driver makes of the quick way of an event without a message.
+    fn event_quickly(node: &mut Small, event: Event) -> Option<(Effects, usize)> {
+        let quick = node.quick_event(&event)?;
+        Some((all_of(node, event, quick), 0))
+    }
+
+    fn watch_quickly(node: &mut Small, watch: u8, value: i32) -> Option<(Effects, usize)> {
+        let quick = node.quick_watch(watch, value)?;
+        Some((all_of(node, Event::watch(watch, value), quick), 0))
+    }
+
+    fn all_of(node: &mut Small, event: Event, quick: Quick) -> Effects {
+        let log = quick.is_recorded.then_some(event);
+        if quick.satisfied.is_empty() { Effects { log, ..Effects::NONE } } else { node.go_on(event, quick) }
+    }
+
+    /// The same for a send; the stamp ends up in front.
+    fn send_quickly(node: &mut Small, stamp: &mut [u8]) -> Option<(Effects, usize)> {
+        let quick = node.quick_send(OUT, stamp)?;
+        if !quick.satisfied.is_empty() {
+            let effects = node.go_on_sending(OUT, stamp, quick);
+            return Some((effects, effects.stamp.into()));
+        }
+        let length = stamp.len() - usize::from(quick.begin);
+        stamp.copy_within(usize::from(quick.begin).., 0);
+        stamp[length..].fill(0);
+        Some((all_of(node, Event::send(OUT), quick), length))
+    }
+
+    fn receive_quickly(node: &mut Small, message: &[u8]) -> Option<(Effects, usize)> {
+        let stamp = MessageStamp::read::<2>(message)?;
+        let quick = node.quick_receive(IN, &stamp)?;
+        Some((all_of(node, Event::receive(IN), quick), stamp.len()))
     }
 
     fn write<R>(bytes: &Cell<[u8; ROOM]>, with: impl FnOnce(&mut [u8]) -> R) -> R {
@@ -138,11 +224,7 @@ mod tests {
             let mut nodes = pair(stamps);
             let event = Event::local(3);
             let local = |node: &mut Small| {
-                agree(
-                    node,
-                    |node| node.quick_event(&event).map(|is_recorded| Quick { stamp: 0, is_recorded }),
-                    |node| node.step(Input::Event(event)).unwrap(),
-                )
+                agree(node, |node| event_quickly(node, event), |node| node.step(Input::Event(event)).unwrap())
             };
             for node in &mut nodes {
                 let _ = node.step(Input::start()).unwrap();
@@ -160,14 +242,14 @@ mod tests {
                 let (quickly, stepped) = (Cell::new([0; ROOM]), Cell::new([0; ROOM]));
                 let sent = agree(
                     from,
-                    |node| write(&quickly, |stamp| node.quick_send(OUT, stamp)),
+                    |node| write(&quickly, |stamp| send_quickly(node, stamp)),
                     |node| write(&stepped, |stamp| node.step(Input::Send { port: OUT, stamp }).unwrap()),
                 );
                 assert!(!sent || quickly == stepped, "the stamps are the same");
                 let stamp = &stepped.get()[..];
                 let received = agree(
                     to,
-                    |node| node.quick_receive(IN, stamp),
+                    |node| receive_quickly(node, stamp),
                     |node| node.step(Input::Receive { port: IN, stamp }).unwrap(),
                 );
                 quick += u32::from(sent) + u32::from(received);
@@ -182,22 +264,71 @@ mod tests {
         let [mut node, _] = pair(StampKind::Vector);
         assert_eq!(node.quick_event(&Event::local(1)), None, "not started");
         let _ = node.step(Input::start()).unwrap();
+        assert_eq!(node.quick_watch(200, 1), None, "no such watch");
         assert_eq!(node.quick_event(&Event::new(EventKind::Halt, 1)), None, "not an application's event");
         assert_eq!(node.quick_event(&Event::new(EventKind::Poll, 1)), None, "no event in this mode");
-        assert_eq!(node.quick_receive(IN, &[]), None);
-        assert_eq!(node.quick_receive(OUT, &[1]), None);
-        let condition = [Op::WatchCompare { watch: 1, relation: Relation::Equal, constant: 7 }];
-        let program = ProgramBuilder::new(1).push_condition_term(1, 1, &condition).finish().unwrap();
+        let stamp = MessageStamp::read::<2>(&[0x42, 1]).unwrap();
+        assert_eq!(node.quick_receive(IN, &stamp), None, "the first of its channel");
+        assert_eq!(node.quick_receive(OUT, &stamp), None, "messages leave there");
+        let _ = node.step(Input::Command(Command::Halt)).unwrap();
+        assert_eq!(node.quick_event(&Event::local(1)), None, "halted");
+        let _ = node.step(Input::Command(Command::Release(HaltId(1)))).unwrap();
+    }
+
+    #[test]
+    fn what_an_event_satisfies_is_the_same_the_quick_way() {
+        let terms = [(EventKind::Local, None), (EventKind::Watch, Some(2)), (EventKind::Send, Some(0)), (EventKind::Receive, Some(1))];
+        for (last, (kind, argument)) in [1, 2].into_iter().flat_map(|last| terms.map(|term| (last, term))) {
+            let program = ProgramBuilder::new(last).push_event_term(1, 3, kind, argument).finish().unwrap();
+            let mut nodes = pair(StampKind::Vector);
+            for node in &mut nodes {
+                let _ = node.step(Input::start()).unwrap();
+            }
+            arm(&mut nodes[0], &program);
+            let (mut quick, mut halted) = (0, false);
+            for _ in 0..6 {
+                let [armed, other] = &mut nodes;
+                let before = [0; 2].map(|_: i32| Cell::new([0; ROOM]));
+                let event = Event::local(3);
+                quick += u32::from(agree(
+                    armed,
+                    |node| event_quickly(node, event),
+                    |node| node.step(Input::Event(event)).unwrap_or(Effects::NONE),
+                ));
+                quick += u32::from(agree(
+                    armed,
+                    |node| watch_quickly(node, 2, -7),
+                    |node| node.step(Input::Watch { watch: 2, value: -7 }).unwrap_or(Effects::NONE),
+                ));
+                let sent = agree(
+                    armed,
+                    |node| write(&before[0], |stamp| send_quickly(node, stamp)),
+                    |node| {
+                        write(&before[1], |stamp| node.step(Input::Send { port: OUT, stamp }).unwrap_or(Effects::NONE))
+                    },
+                );
+                assert!(!sent || before[0] == before[1], "the stamps are the same");
+                let mut stamp = [0; ROOM];
+                let length = other.step(Input::Send { port: OUT, stamp: &mut stamp }).unwrap().stamp;
+                let stamp = &stamp[..length.into()];
+                quick += u32::from(sent);
+                quick += u32::from(agree(
+                    armed,
+                    |node| receive_quickly(node, stamp),
+                    |node| node.step(Input::Receive { port: IN, stamp }).unwrap_or(Effects::NONE),
+                ));
+                halted |= armed.order().nodes() == [NodeId(0)];
+            }
+            assert!(quick >= 4, "only {quick} events were quick");
+            assert_eq!(halted, last == 1, "a last stage halts");
+        }
+    }
+
+    fn arm(node: &mut Small, program: &crate::predicate::Program) {
         let (slot, generation, detector) = (SlotId::ALL[0], Generation(1), Detector::Causal);
         let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
         for command in [install, Command::Enable { slot, generation }] {
             let _ = node.step(Input::Command(command)).unwrap();
         }
-        assert_eq!(node.quick_event(&Event::local(1)), None, "something is armed");
-        let _ = node.step(Input::Command(Command::Remove { slot })).unwrap();
-        assert_eq!(node.quick_event(&Event::local(1)), Some(true));
-        let _ = node.step(Input::Command(Command::Halt)).unwrap();
-        assert_eq!(node.quick_event(&Event::local(1)), None, "halted");
-        let _ = node.step(Input::Command(Command::Release(HaltId(1)))).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! The one verb.
 use super::{Command, Effects, Hello, Input, Node, StepError, Then};
 use crate::halt::Reaction;
-use crate::predicate::{Carry, EvalContext, Outcome, Program, Reached};
+use crate::predicate::{Carry, EvalContext, EventKey, Outcome, Program, Reached, SlotSet};
 use crate::stamp::{self, CARRY};
 use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, Phase, PortId, PortSet};
 
@@ -60,8 +60,8 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let own = self.own_index();
         self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
         let log = self.recording.records(&event).then_some(event);
-        let outcome = if self.predicates.is_idle() { Outcome::NOTHING } else { self.evaluate(event) };
-        if outcome.is_empty() { Effects { log, ..Effects::NONE } } else { self.advance(outcome, log) }
+        let satisfied = if self.predicates.is_idle() { SlotSet::EMPTY } else { self.satisfied_by(EventKey::of(&event)) };
+        if satisfied.is_empty() { Effects { log, ..Effects::NONE } } else { self.advance(satisfied, log) }
     }
 
     /// The same for what is no part of the application's work.
@@ -70,17 +70,20 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.happen(event)
     }
 
-    /// Out of line and by value, so that an event that nothing is armed for stays in registers.
+    /// The predicates that the event just counted moves on. Out of line, so that an event that nothing is armed for stays in
+    /// registers.
     #[inline(never)]
-    fn evaluate(&mut self, event: Event) -> Outcome {
-        let number = self.number();
-        let context = EvalContext { count: number.count(), epoch: number.epoch(), clock: self.clock.entries() };
-        self.predicates.after_event(&event, &context)
+    pub(super) fn satisfied_by(&mut self, event: EventKey) -> SlotSet {
+        let (number, clock) = (self.number(), &self.clock);
+        let context = || EvalContext { count: number.count(), epoch: number.epoch(), clock: clock.entries() };
+        self.predicates.satisfied_by(event, context)
     }
 
-    /// What follows when an event advanced a predicate.
+    /// What follows when an event moves predicates on.
     #[cold]
-    fn advance(&mut self, outcome: Outcome, log: Option<Event>) -> Effects {
+    #[inline(never)]
+    pub(super) fn advance(&mut self, satisfied: SlotSet, log: Option<Event>) -> Effects {
+        let outcome = self.predicates.advance(satisfied);
         let Outcome { advanced, announce, fired } = outcome;
         let mut effects = Effects { log, advanced, announce, fired, ..Effects::NONE };
         if !outcome.announce.is_empty() {
@@ -109,7 +112,13 @@ impl<const N: usize, const P: usize> Node<N, P> {
             *count = count.wrapping_add(1);
         }
         let effects = self.happen(Event::send(port));
-        let Some(end) = self.ports.get_mut(index) else { return Err(StepError::NoSuchPort(port)) };
+        self.write_stamp(port, stamp, effects)
+    }
+
+    /// Stamps a message whose event was counted and evaluated.
+    #[inline(always)]
+    pub(super) fn write_stamp(&mut self, port: PortId, stamp: &mut [u8], effects: Effects) -> Result<Effects, StepError> {
+        let Some(end) = self.ports.get_mut(usize::from(port.0)) else { return Err(StepError::NoSuchPort(port)) };
         // There is room, and the node is in its own system: writing cannot fail.
         let mut length = end.said.write(self.stamps, self.id, &self.clock, stamp).unwrap_or(0);
         // After the event was evaluated: a stage that the send satisfied travels with the message.
@@ -152,14 +161,21 @@ impl<const N: usize, const P: usize> Node<N, P> {
         };
         let (length, raised) = end.said.read(self.id, &mut self.clock, bytes).map_err(StepError::Stamp)?;
         *count = count.wrapping_add(1);
-        if raised != 0 {
-            for port in self.outgoing.iter() {
-                if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-                    port.said.changed |= raised;
-                }
+        self.note_raised(raised);
+        Ok(length)
+    }
+
+    /// Has the next message of every channel say which entries a received one raised.
+    #[inline(always)]
+    pub(super) fn note_raised(&mut self, raised: u32) {
+        if stamp::compares(N) || raised == 0 {
+            return;
+        }
+        for port in self.outgoing.iter() {
+            if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
+                port.said.changed |= raised;
             }
         }
-        Ok(length)
     }
 
     #[cold]
@@ -173,7 +189,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             return Err(StepError::NotRunning);
         }
         self.predicates.set_watch(watch, value).map_err(StepError::Watch)?;
-        Ok(self.happen(Event { kind: EventKind::Watch, arg: watch.into(), value: value as u32 }))
+        Ok(self.happen(Event::watch(watch, value)))
     }
 
     #[cold]

@@ -23,6 +23,7 @@ pub use id::{Detector, Generation, Reached, ReachedError, SlotId, SlotSet};
 pub use listing::Listing;
 pub use op::{Op, Relation};
 pub use program::{Defect, Matcher, Program, Term, VerifyError};
+pub(crate) use slot::EventKey;
 pub use slot::Phase as SlotPhase;
 pub use table::{EnableError, InstallError, Outcome, Predicates, WatchError};
 

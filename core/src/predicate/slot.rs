@@ -211,7 +211,12 @@ impl Slot {
     /// The usual case, one term that is an event or a single comparison, is decided right here: it is what every event
     /// of a node pays while something is armed.
     #[inline(always)]
-    pub fn satisfied_by(&mut self, event: EventKey, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
+    pub fn satisfied_by<'a>(
+        &mut self,
+        event: EventKey,
+        watches: &[i32; WATCHES],
+        context: &impl Fn() -> EvalContext<'a>,
+    ) -> bool {
         let term = self.terms;
         let body = (term & live::BODY) as usize;
         match term & !(live::BODY | live::WAS_TRUE) {
@@ -223,7 +228,7 @@ impl Slot {
             live::ARGUMENT => {
                 event.is_kind_at(&self.program, body) && event.has_argument_at(&self.program, body) && self.occurs(0)
             }
-            _ => self.any_satisfied_by(event, watches, context),
+            _ => self.any_satisfied_by(event, watches, &context()),
         }
     }
 
@@ -273,7 +278,7 @@ impl Slot {
 
 /// The kind and argument of an event in one register.
 #[derive(Clone, Copy)]
-pub(super) struct EventKey(u32);
+pub(crate) struct EventKey(u32);
 
 impl EventKey {
     #[inline(always)]

@@ -157,7 +157,8 @@ impl Predicates {
     /// Evaluates what is armed after an event; a received message's [`Carry`] has been merged before.
     #[inline]
     pub fn after_event(&mut self, event: &Event, context: &EvalContext<'_>) -> Outcome {
-        if self.is_idle() { Outcome::NOTHING } else { self.evaluate(self.live, EventKey::of(event), context) }
+        let satisfied = self.satisfied_by(EventKey::of(event), || *context);
+        if satisfied.is_empty() { Outcome::NOTHING } else { self.advance(satisfied) }
     }
 
     /// What a message sent now has to carry.
@@ -209,19 +210,23 @@ impl Predicates {
         self.slots[slot.index()].phase == Phase::Fired
     }
 
-    /// Finds out which slots advance before any does: they are independent, and nearly always none does.
-    fn evaluate(&mut self, mut live: SlotSet, event: EventKey, context: &EvalContext<'_>) -> Outcome {
-        let mut satisfied = SlotSet::EMPTY;
+    /// Finds out which slots advance before any does: they are independent, and nearly always none does. Who is told of
+    /// any goes on with [`advance`](Self::advance).
+    #[inline(always)]
+    pub(crate) fn satisfied_by<'a>(&mut self, event: EventKey, context: impl Fn() -> EvalContext<'a>) -> SlotSet {
+        let (mut live, mut satisfied) = (self.live, SlotSet::EMPTY);
         while let Some(slot) = live.pop() {
-            if self.slots[slot.index()].satisfied_by(event, &self.watches, context) {
+            if self.slots[slot.index()].satisfied_by(event, &self.watches, &context) {
                 satisfied = satisfied.with(slot);
             }
         }
-        if satisfied.is_empty() { Outcome::NOTHING } else { self.advance(satisfied) }
+        satisfied
     }
 
+    /// Moves these slots on by one stage.
     #[cold]
-    fn advance(&mut self, satisfied: SlotSet) -> Outcome {
+    #[inline(never)]
+    pub(crate) fn advance(&mut self, satisfied: SlotSet) -> Outcome {
         let mut outcome = Outcome { advanced: satisfied, ..Outcome::NOTHING };
         for slot in satisfied.iter() {
             let entry = &mut self.slots[slot.index()];

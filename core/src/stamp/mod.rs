@@ -17,8 +17,8 @@ use crate::predicate::Carry;
 use crate::{EventNumber, NodeId, VectorClock};
 use core::fmt;
 use wire::{
-    Body, FORM, FORM_EVENT, FORM_FULL, FORM_LONG, FORM_SHORT, INLINE, Parsed, entries_in, mask_bytes, raise, read_mask,
-    set_bits, words_of, write_head, write_words,
+    Body, FORM, FORM_EVENT, FORM_FULL, FORM_LONG, FORM_SHORT, INLINE, Parsed, Short, entries_in, mask_bytes, raise,
+    set_bits, words_of, write_head, write_long_last, write_words,
 };
 
 /// Which stamp the messages of a system carry.
@@ -89,11 +89,18 @@ pub const fn max_stamp_len(nodes: usize) -> usize {
     1 + mask_bytes(nodes) + 4 * nodes
 }
 
+/// Whether a sender compares every entry with what it said last to find those that changed. Where there are many nodes,
+/// every receive notes it for all channels instead.
+pub(crate) const fn compares(nodes: usize) -> bool {
+    nodes <= 8
+}
+
 /// One channel's memory of what was said on it: at the sender what the peer was told, at the receiver what was heard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Said<const N: usize> {
     entries: [u32; N],
-    /// Entries that changed since the last message (sender only), one bit a node.
+    /// Entries that changed since the last message (sender only, and only where it does not [compare](compares)), one
+    /// bit a node.
     pub(crate) changed: u32,
     /// Who is at the other end.
     pub(crate) peer: NodeId,
@@ -152,30 +159,24 @@ impl<const N: usize> Said<N> {
     }
 
     #[inline(always)]
-    pub(crate) fn write_changes(
-        &mut self,
-        me: NodeId,
-        clock: &VectorClock<N>,
-        out: &mut [u8],
-    ) -> Result<usize, StampError> {
-        let mask = self.changed | 1 << (me.0 & 31);
+    fn write_changes(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
         let start = 1 + mask_bytes(N);
         let Some((head, body)) = out.split_at_mut_checked(start).filter(|(_, body)| body.len() >= 4 * N) else {
             return Err(StampError::NoRoom);
         };
+        let told = self.changed | 1 << (me.0 & 31);
+        let (mut mask, mut bit, mut widest) = (if compares(N) { 0 } else { told }, 1u32, 0);
         let mut places = body.iter_mut();
-        let mut left = mask;
-        let mut widest = 0;
         let mut say = |now: &u32, said: &mut u32| {
-            if left & 1 != 0
-                && let Some(place) = places.next()
-            {
-                let difference = now.wrapping_sub(*said);
+            let difference = now.wrapping_sub(*said);
+            let says = if compares(N) { difference != 0 } else { told & bit != 0 };
+            if says && let Some(place) = places.next() {
+                mask |= bit;
                 widest |= difference;
                 *place = difference as u8;
                 *said = *now;
             }
-            left >>= 1;
+            bit <<= 1;
         };
         // Four at a time, written out: also where loops are not unrolled for the sake of size.
         let (fours, rest) = clock.entries.as_chunks::<4>();
@@ -195,6 +196,66 @@ impl<const N: usize> Said<N> {
         if short { Ok(start + entries_in::<N>(mask)) } else { Ok(start + write_words(clock, mask, body)) }
     }
 
+    /// The same stamp at the end of `out`, where a message's payload follows. Returns where it begins.
+    ///
+    /// The channel is synchronised, and `out` has room for the longest stamp.
+    #[inline(always)]
+    pub(crate) fn write_changes_last(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> usize {
+        let (mut mask, mut widest) = (0, 0);
+        let mut places = out.iter_mut().rev();
+        let mut say = |bit: u32, now: &u32, said: &mut u32| {
+            let difference = now.wrapping_sub(*said);
+            if difference != 0
+                && let Some(place) = places.next()
+            {
+                mask |= bit;
+                widest |= difference;
+                *place = difference as u8;
+                *said = *now;
+            }
+        };
+        if compares(N) {
+            let (fours, rest) = clock.entries.as_chunks::<4>();
+            let (said_fours, said_rest) = self.entries.as_chunks_mut::<4>();
+            let mut bit = 1u32 << (N & 31) >> 1;
+            for (now, said) in rest.iter().zip(said_rest).rev() {
+                say(bit, now, said);
+                bit >>= 1;
+            }
+            for ([a, b, c, d], [e, f, g, h]) in fours.iter().zip(said_fours).rev() {
+                say(bit, d, h);
+                say(bit >> 1, c, g);
+                say(bit >> 2, b, f);
+                say(bit >> 3, a, e);
+                bit >>= 4;
+            }
+        } else {
+            let mut left = self.changed | 1 << (me.0 & 31);
+            while left != 0 {
+                let place = 31 - left.leading_zeros();
+                left ^= 1 << place;
+                if let (Some(now), Some(said)) =
+                    (clock.entries.get(place as usize), self.entries.get_mut(place as usize))
+                {
+                    say(1 << place, now, said);
+                }
+            }
+            self.changed = 0;
+        }
+        if widest > 0xFF {
+            return write_long_last(clock, mask, out);
+        }
+        for byte in mask.to_le_bytes().into_iter().take(mask_bytes(N)).rev() {
+            if let Some(place) = places.next() {
+                *place = byte;
+            }
+        }
+        if let Some(first) = places.next() {
+            *first = if mask_bytes(N) == 0 { FORM_SHORT | mask as u8 & INLINE } else { FORM_SHORT };
+        }
+        places.len()
+    }
+
     #[inline(never)]
     fn write_full(&mut self, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
         let length = 1 + 4 * N;
@@ -211,7 +272,8 @@ impl<const N: usize> Said<N> {
         Ok(length)
     }
 
-    /// Reads a stamp that came from the peer and merges it into `clock`. Returns its length and the entries it raised.
+    /// Reads a stamp that came from the peer and merges it into `clock`. Returns its length and the entries it raised, which
+    /// matter to who does not [compare](compares).
     #[inline(always)]
     pub(crate) fn read(
         &mut self,
@@ -220,23 +282,62 @@ impl<const N: usize> Said<N> {
         bytes: &[u8],
     ) -> Result<(usize, u32), StampError> {
         match bytes.split_first() {
-            Some((head, rest)) if head & FORM == FORM_SHORT && self.synced => self.read_short(me, clock, *head, rest),
+            Some((head, rest)) if head & FORM == FORM_SHORT && self.synced => {
+                let short = Short::parse::<N>(*head, rest)?;
+                Ok((short.length::<N>(), self.read_short(me, clock, &short)?))
+            }
             _ => self.read_any(me, clock, bytes),
         }
     }
 
-    /// The usual stamp: small differences, on a channel on which all of them arrived.
+    /// The usual stamp: small differences, on a channel on which all of them arrived. Returns the entries it raised.
     #[inline(always)]
-    fn read_short(
+    pub(crate) fn read_short(
         &mut self,
         me: NodeId,
         clock: &mut VectorClock<N>,
-        head: u8,
-        rest: &[u8],
-    ) -> Result<(usize, u32), StampError> {
-        let mask = read_mask::<N>(head, rest)?;
-        let count = entries_in::<N>(mask);
-        let differences = rest.get(mask_bytes(N)..mask_bytes(N) + count).ok_or(StampError::Truncated)?;
+        short: &Short<'_>,
+    ) -> Result<u32, StampError> {
+        if compares(N) { self.read_few(me, clock, short) } else { self.read_sparse(me, clock, short) }
+    }
+
+    /// All entries at once, where they are few.
+    #[inline(always)]
+    fn read_few(&mut self, me: NodeId, clock: &mut VectorClock<N>, short: &Short<'_>) -> Result<u32, StampError> {
+        let mut heard = VectorClock { entries: self.entries };
+        let mut differences = short.differences.iter();
+        let (mask, mut bit) = (short.mask, 1u32);
+        let mut hear = |heard: &mut u32| {
+            if mask & bit != 0
+                && let Some(difference) = differences.next()
+            {
+                *heard = heard.wrapping_add(u32::from(*difference));
+            }
+            bit <<= 1;
+        };
+        let (fours, rest) = heard.entries.as_chunks_mut::<4>();
+        for [a, b, c, d] in fours {
+            hear(a);
+            hear(b);
+            hear(c);
+            hear(d);
+        }
+        rest.iter_mut().for_each(hear);
+        // The remainder changes nothing, a node is in its own system; it spares a check.
+        let own = usize::from(me.0) % N;
+        let claimed = EventNumber(heard.entries[own]);
+        if claimed.is_newer_than(EventNumber(clock.entries[own])) {
+            return Err(StampError::FromTheFuture(claimed));
+        }
+        clock.merge(&heard);
+        self.entries = heard.entries;
+        Ok(0)
+    }
+
+    /// One entry of the mask after the other.
+    #[inline(always)]
+    fn read_sparse(&mut self, me: NodeId, clock: &mut VectorClock<N>, short: &Short<'_>) -> Result<u32, StampError> {
+        let Short { mask, differences } = *short;
         let my_bit = 1 << (me.0 & 31);
         if mask & my_bit != 0 {
             let place = entries_in::<N>(mask & (my_bit - 1));
@@ -246,38 +347,23 @@ impl<const N: usize> Said<N> {
                 return Err(StampError::FromTheFuture(EventNumber(claimed)));
             }
         }
-        let (mut left, mut bit, mut raised) = (mask, 1u32, 0);
-        let mut differences = differences.iter();
-        let mut hear = |heard: &mut u32, mine: &mut u32| {
-            if left & 1 != 0
-                && let Some(difference) = differences.next()
+        let (mut left, mut raised) = (mask, 0);
+        for difference in differences {
+            let place = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            if let (Some(heard), Some(mine)) =
+                (self.entries.get_mut(place as usize), clock.entries.get_mut(place as usize))
             {
                 *heard = heard.wrapping_add(u32::from(*difference));
-                if (mine.wrapping_sub(*heard) as i32) < 0 {
-                    *mine = *heard;
-                    raised |= bit;
-                }
+                raised |= raise(mine, *heard) << (place & 31);
             }
-            left >>= 1;
-            bit <<= 1;
-        };
-        let (fours, rest) = self.entries.as_chunks_mut::<4>();
-        let (my_fours, my_rest) = clock.entries.as_chunks_mut::<4>();
-        for ([a, b, c, d], [e, f, g, h]) in fours.iter_mut().zip(my_fours) {
-            hear(a, e);
-            hear(b, f);
-            hear(c, g);
-            hear(d, h);
         }
-        for (heard, mine) in rest.iter_mut().zip(my_rest) {
-            hear(heard, mine);
-        }
-        Ok((1 + mask_bytes(N) + count, raised))
+        Ok(raised)
     }
 
     /// A stamp of any other form.
     #[inline(never)]
-    fn read_any(&mut self, me: NodeId, clock: &mut VectorClock<N>, bytes: &[u8]) -> Result<(usize, u32), StampError> {
+    pub(crate) fn read_any(&mut self, me: NodeId, clock: &mut VectorClock<N>, bytes: &[u8]) -> Result<(usize, u32), StampError> {
         let parsed = Parsed::<N>::parse(bytes)?;
         let peer = self.peer;
         self.check(me, clock, &parsed)?;
@@ -351,6 +437,73 @@ impl<const N: usize> Said<N> {
         let heard = EventNumber(self.entries.get(usize::from(node.0)).copied().unwrap_or(0));
         if heard.is_newer_than(EventNumber(number)) { Err(StampError::RunsBackwards(node)) } else { Ok(()) }
     }
+}
+
+/// What a message begins with, told apart from its payload before it is received.
+///
+/// # Example: the payload follows
+/// ```
+/// use stillpoint_core::MessageStamp;
+/// let message = [0x46, 1, 5, b'h', b'i'];
+/// let stamp = MessageStamp::read::<4>(&message).unwrap();
+/// assert_eq!(&message[stamp.len()..], b"hi");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct MessageStamp<'a> {
+    message: &'a [u8],
+    length: usize,
+    /// The entries of a short stamp, of which nothing is left to check but what the channel knows; 0 for any other.
+    mask: u32,
+}
+
+impl<'a> MessageStamp<'a> {
+    /// Reads what `message` begins with, in a system of `N` nodes. `None` if such a system sends nothing of the kind.
+    #[must_use]
+    #[inline]
+    pub fn read<const N: usize>(message: &'a [u8]) -> Option<Self> {
+        match message.split_first() {
+            Some((head, rest)) if head & (FORM | CARRY) == FORM_SHORT => {
+                let short = Short::parse::<N>(*head, rest).ok()?;
+                Some(Self { message, length: short.length::<N>(), mask: short.mask })
+            }
+            _ => Some(Self { message, length: any_stamp_len::<N>(message)?, mask: 0 }),
+        }
+    }
+
+    /// Its length: the payload follows.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "no stamp is empty")]
+    pub const fn len(&self) -> usize {
+        self.length
+    }
+
+    /// The whole message.
+    #[must_use]
+    #[inline]
+    pub const fn message(&self) -> &'a [u8] {
+        self.message
+    }
+
+    /// Whether stages of causal predicates follow.
+    #[inline]
+    pub(crate) fn carries(&self) -> bool {
+        self.message.first().is_none_or(|first| first & CARRY != 0)
+    }
+
+    /// The short stamp, if it is one. `N` is that of [`read`](Self::read).
+    #[inline(always)]
+    pub(crate) fn short<const N: usize>(&self) -> Option<Short<'a>> {
+        if self.mask == 0 {
+            return None;
+        }
+        Some(Short { mask: self.mask, differences: self.message.get(1 + mask_bytes(N)..self.length)? })
+    }
+}
+
+#[inline(never)]
+fn any_stamp_len<const N: usize>(message: &[u8]) -> Option<usize> {
+    message_stamp_len::<N>(message).ok()
 }
 
 /// The length of everything that a message of a system of `N` nodes carries before its payload.

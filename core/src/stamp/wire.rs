@@ -62,6 +62,29 @@ impl<'a, const N: usize> Parsed<'a, N> {
     }
 }
 
+/// A short stamp with its limits checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Short<'a> {
+    pub(super) mask: u32,
+    /// One for each bit of the mask.
+    pub(super) differences: &'a [u8],
+}
+
+impl<'a> Short<'a> {
+    #[inline(always)]
+    pub(super) fn parse<const N: usize>(head: u8, rest: &'a [u8]) -> Result<Self, StampError> {
+        let mask = read_mask::<N>(head, rest)?;
+        let end = mask_bytes(N) + entries_in::<N>(mask);
+        let differences = rest.get(mask_bytes(N)..end).ok_or(StampError::Truncated)?;
+        Ok(Self { mask, differences })
+    }
+
+    #[inline(always)]
+    pub(super) const fn length<const N: usize>(&self) -> usize {
+        1 + mask_bytes(N) + self.differences.len()
+    }
+}
+
 const fn all_nodes<const N: usize>() -> u32 {
     if N >= 32 { u32::MAX } else { (1 << N) - 1 }
 }
@@ -111,6 +134,19 @@ pub(super) fn write_words<const N: usize>(clock: &VectorClock<N>, mask: u32, bod
         used += 4;
     }
     used
+}
+
+/// The long form at the end of `out`, which has room for it. Returns where it begins.
+#[cold]
+#[inline(never)]
+pub(super) fn write_long_last<const N: usize>(clock: &VectorClock<N>, mask: u32, out: &mut [u8]) -> usize {
+    let length = 1 + mask_bytes(N) + 4 * mask.count_ones() as usize;
+    let begin = out.len().saturating_sub(length);
+    if let Some((head, body)) = out.split_at_mut(begin).1.split_at_mut_checked(1 + mask_bytes(N)) {
+        write_head::<N>(head, FORM_LONG, mask);
+        write_words(clock, mask, body);
+    }
+    begin
 }
 
 pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {

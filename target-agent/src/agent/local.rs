@@ -1,17 +1,20 @@
 //! What the agent of one core knows, reached by that core alone.
 use super::shared::Races;
 use super::{Gated, OpenError};
-use crate::channel::Head;
+use crate::channel::{Head, Ring};
 use crate::lane::{Lane, Taken};
 use crate::platform::{Bell, CoreId, Platform};
 use crate::retained::Memory;
 use crate::sabotage::{self, Sabotage};
 use crate::serial::Wired;
+use crate::tap::Outgoing;
 use crate::time::TICK_SHIFT;
 use stillpoint_core::control::SlotBlock;
 use stillpoint_core::log::{LogRing, LogWriter, TextPlacer};
 use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
-use stillpoint_core::{Command, Effects, Event, HaltId, Input, Node, NodeId, Phase, PortId, PortSet, StampKind, Then};
+use stillpoint_core::{
+    Command, Effects, Event, HaltId, Input, MessageStamp, Node, NodeId, Phase, PortId, PortSet, Quick, StampKind, Then,
+};
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,
@@ -72,23 +75,23 @@ impl Owed {
 /// The time of the log: counts of the 32-bit counter, in coarser ticks, without losing the rest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogClock {
+    /// Where the counter stood, to a whole tick.
     counter: u32,
-    ticks: u32,
 }
 
 impl LogClock {
+    /// The whole ticks since it was last asked.
     #[inline]
-    pub fn now(&mut self, counter: u32) -> u32 {
+    pub fn ticks(&mut self, counter: u32) -> u32 {
         let ticks = counter.wrapping_sub(self.counter) >> TICK_SHIFT;
         self.counter = self.counter.wrapping_add(ticks << TICK_SHIFT);
-        self.ticks = self.ticks.wrapping_add(ticks);
-        self.ticks
+        ticks
     }
 
     /// Sets it after a pause in which the counter may have wrapped. Returns the full time.
     pub fn set(&mut self, long_counter: u64) -> u64 {
         let ticks = long_counter >> TICK_SHIFT;
-        *self = Self { counter: (ticks << TICK_SHIFT) as u32, ticks: ticks as u32 };
+        self.counter = (ticks << TICK_SHIFT) as u32;
         ticks
     }
 }
@@ -99,7 +102,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         Self {
             node,
             writer: LogWriter::new(),
-            clock: LogClock { counter: 0, ticks: 0 },
+            clock: LogClock { counter: 0 },
             placer: TextPlacer::new(),
             wires: [Wire::None; PORTS],
             owed: [Owed::NOTHING; PORTS],
@@ -164,15 +167,30 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     /// A tracepoint, or another step without a message.
     #[inline]
     pub fn event<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) -> Option<Then> {
-        match self.node.quick_event(&event) {
-            Some(is_recorded) => {
-                if is_recorded {
-                    self.record::<P, LOG>(ring, event);
-                }
-                Some(Then::Continue)
-            }
-            None => self.event_slowly::<P, LOG>(ring, event),
+        let Some(quick) = self.node.quick_event(&event) else { return self.event_slowly::<P, LOG>(ring, event) };
+        if !quick.satisfied.is_empty() {
+            return self.go_on::<P, LOG>(ring, event, quick);
         }
+        if quick.is_recorded {
+            match LogWriter::<N>::short_record(&event) {
+                Some(first) => self.record_short::<P, LOG>(ring, first, event),
+                None => self.record::<P, LOG>(ring, event),
+            }
+        }
+        Some(Then::Continue)
+    }
+
+    /// What else follows from an event that moved a predicate on.
+    #[cold]
+    #[inline(never)]
+    fn go_on<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        event: Event,
+        quick: Quick,
+    ) -> Option<Then> {
+        let effects = self.node.go_on(event, quick);
+        self.settle_all::<P, LOG>(ring, effects)
     }
 
     #[cold]
@@ -183,7 +201,29 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     }
 
     /// A watch has a new value.
+    #[inline(never)]
     pub fn watch<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, watch: u8, value: i32) -> Option<Then> {
+        let Some(quick) = self.node.quick_watch(watch, value) else {
+            return self.watch_slowly::<P, LOG>(ring, watch, value);
+        };
+        let event = Event::watch(watch, value);
+        if !quick.satisfied.is_empty() {
+            return self.go_on::<P, LOG>(ring, event, quick);
+        }
+        if quick.is_recorded {
+            self.record::<P, LOG>(ring, event);
+        }
+        Some(Then::Continue)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_slowly<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        watch: u8,
+        value: i32,
+    ) -> Option<Then> {
         let Ok(effects) = self.node.step(Input::Watch { watch, value }) else { return self.refuse() };
         self.settle_all::<P, LOG>(ring, effects)
     }
@@ -194,16 +234,16 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         &mut self,
         ring: &LogRing<LOG>,
         port: PortId,
-        stamp: &mut [u8],
-        commit: &mut dyn FnMut(&mut [u8], usize),
+        message: &mut Outgoing<'_>,
     ) -> Option<Then> {
-        let Some(quick) = self.node.quick_send(port, stamp) else {
-            return self.send_slowly::<P, LOG>(ring, port, stamp, commit);
+        let quick = match self.node.quick_send(port, message.stamp) {
+            Some(quick) if quick.satisfied.is_empty() => quick,
+            other => return self.send_slowly::<P, LOG>(ring, port, message, other),
         };
         if quick.is_recorded {
-            self.record::<P, LOG>(ring, Event::send(port));
+            self.record_message::<P, LOG>(ring, Event::send(port));
         }
-        commit(stamp, quick.stamp.into());
+        message.commit::<P>(port, quick.begin.into());
         Some(Then::Continue)
     }
 
@@ -213,14 +253,19 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         &mut self,
         ring: &LogRing<LOG>,
         port: PortId,
-        stamp: &mut [u8],
-        commit: &mut dyn FnMut(&mut [u8], usize),
+        message: &mut Outgoing<'_>,
+        quick: Option<Quick>,
     ) -> Option<Then> {
-        let Ok(effects) = self.node.step(Input::Send { port, stamp: &mut *stamp }) else { return self.refuse() };
+        let stamp = &mut *message.stamp;
+        let effects = match quick {
+            Some(quick) => Ok(self.node.go_on_sending(port, stamp, quick)),
+            None => self.node.step(Input::Send { port, stamp }),
+        };
+        let Ok(effects) = effects else { return self.refuse() };
         if let Some(event) = effects.log {
             self.record::<P, LOG>(ring, event);
         }
-        commit(stamp, effects.stamp.into());
+        message.commit_from_front::<P>(port, effects.stamp.into());
         self.settle_rest::<P, LOG>(ring, effects)
     }
 
@@ -230,16 +275,19 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         &mut self,
         ring: &LogRing<LOG>,
         port: PortId,
-        message: &[u8],
-        commit: &mut dyn FnMut(),
+        stamp: &MessageStamp<'_>,
+        from: &Ring,
     ) -> Option<Then> {
-        let Some(quick) = self.node.quick_receive(port, message) else {
-            return self.receive_slowly::<P, LOG>(ring, port, message, commit);
+        let Some(quick) = self.node.quick_receive(port, stamp) else {
+            return self.receive_slowly::<P, LOG>(ring, port, stamp.message(), from);
         };
-        if quick.is_recorded {
-            self.record::<P, LOG>(ring, Event::receive(port));
+        if !quick.satisfied.is_empty() {
+            return self.go_on_receiving::<P, LOG>(ring, port, from, quick);
         }
-        commit();
+        if quick.is_recorded {
+            self.record_message::<P, LOG>(ring, Event::receive(port));
+        }
+        from.free();
         Some(Then::Continue)
     }
 
@@ -250,13 +298,35 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         ring: &LogRing<LOG>,
         port: PortId,
         message: &[u8],
-        commit: &mut dyn FnMut(),
+        from: &Ring,
     ) -> Option<Then> {
         let Ok(effects) = self.node.step(Input::Receive { port, stamp: message }) else { return self.refuse() };
+        self.settle_received::<P, LOG>(ring, from, effects)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn go_on_receiving<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        port: PortId,
+        from: &Ring,
+        quick: Quick,
+    ) -> Option<Then> {
+        let effects = self.node.go_on(Event::receive(port), quick);
+        self.settle_received::<P, LOG>(ring, from, effects)
+    }
+
+    fn settle_received<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        from: &Ring,
+        effects: Effects,
+    ) -> Option<Then> {
         if let Some(event) = effects.log {
             self.record::<P, LOG>(ring, event);
         }
-        commit();
+        from.free();
         self.settle_rest::<P, LOG>(ring, effects)
     }
 
@@ -296,11 +366,33 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         self.writer.resynchronise(now);
     }
 
-    /// One copy, by value: the event stays in registers.
+    /// Writes the record of any event.
     #[inline(never)]
     pub fn record<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) {
-        let now = self.clock.now(P::counter());
-        self.writer.push(ring, &event, now, &self.node.standing());
+        let ticks = self.clock.ticks(P::counter());
+        self.push(ring, event, ticks);
+    }
+
+    #[inline(never)]
+    fn push<const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event, ticks: u32) {
+        self.writer.push(ring, &event, self.writer.time_after(ticks), &self.node.standing());
+    }
+
+    /// The same for what has a short record, of which `first` is the first byte.
+    #[inline(always)]
+    fn record_short<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, first: u8, event: Event) {
+        let ticks = self.clock.ticks(P::counter());
+        if !self.writer.push_short(ring, first, ticks, self.node.number()) {
+            self.push(ring, event, ticks);
+        }
+    }
+
+    /// The same for a message.
+    #[inline(always)]
+    fn record_message<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) {
+        if let Some(first) = LogWriter::<N>::short_record(&event) {
+            self.record_short::<P, LOG>(ring, first, event);
+        }
     }
 
     /// What is rare: predicate markers, halt markers, releases, the record of a halt.

@@ -2,15 +2,15 @@
 use super::local::Wire;
 use super::park::{ParkedAgent, stillpoint_park};
 use super::{Agents, Local};
-use crate::channel::Head;
+use crate::channel::Ring;
 use crate::doorbell::Urgent;
 use crate::platform::Platform;
-use crate::tap::Sections;
+use crate::tap::{Outgoing, Sections};
 use core::sync::atomic::Ordering;
 use core::task::Waker;
 use stillpoint_core::control::{CommandWords, Refusal};
 use stillpoint_core::log::LogRing;
-use stillpoint_core::{Event, Input, Phase, PortId, Then};
+use stillpoint_core::{Event, Input, MessageStamp, Phase, PortId, Then};
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
     /// Runs `act` as one event of the calling core: masked, and a halt that it brings takes effect at its end.
@@ -31,11 +31,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         &self,
         act: impl FnOnce(&mut Local<N, PORTS>, &'static LogRing<LOG>) -> Option<Then>,
     ) -> bool {
-        let before = P::mask();
+        // Who runs on a core stays there, so this need not wait until interrupts are masked.
         let core = P::core();
-        // SAFETY: interrupts are masked until the end, and this is the core that runs.
+        let ring = &self.shared.logs[core.index()];
+        // SAFETY: this is the core that runs, and interrupts are masked while the entry is used.
         let local = unsafe { self.local.own(core) };
-        let then = act(&mut local.borrow_mut(), &self.shared.logs[core.index()]);
+        let before = P::mask();
+        let then = act(&mut local.borrow_mut(), ring);
         if then.is_some_and(|then| then != Then::Continue) {
             self.stand_still();
         }
@@ -214,20 +216,20 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Sections
         stillpoint_core::Node::<N, PORTS>::STAMP_ROOM
     }
 
-    fn send(&self, port: PortId, stamp: &mut [u8], commit: &mut dyn FnMut(&mut [u8], usize)) -> bool {
-        self.quick_section(|local, ring| local.send::<P, LOG>(ring, port, stamp, commit))
+    fn send(&self, port: PortId, message: &mut Outgoing<'_>) -> bool {
+        self.quick_section(|local, ring| local.send::<P, LOG>(ring, port, message))
     }
 
-    fn stamp_len(&self, message: &[u8]) -> Option<usize> {
-        stillpoint_core::message_stamp_len::<N>(message).ok()
+    fn read_stamp<'a>(&self, message: &'a [u8]) -> Option<MessageStamp<'a>> {
+        MessageStamp::read::<N>(message)
     }
 
-    fn receive(&self, port: PortId, message: &[u8], (head, before): (&Head, u32), commit: &mut dyn FnMut()) -> bool {
+    fn receive(&self, port: PortId, stamp: &MessageStamp<'_>, from: &Ring, before: u32) -> bool {
         self.quick_section(|local, ring| {
-            if head.count(false) != before {
+            if from.head.count(false) != before {
                 return None;
             }
-            local.receive::<P, LOG>(ring, port, message, commit)
+            local.receive::<P, LOG>(ring, port, stamp, from)
         })
     }
 

@@ -1,6 +1,28 @@
 //! What a port has in place of the kit: nothing. A message passes without a stamp and without an event.
+use crate::channel::Ring;
+use crate::platform::Platform;
 
-use crate::channel::Head;
+/// A message in the free slot of its channel.
+pub(crate) struct Outgoing<'a> {
+    /// No bytes: a message has no stamp.
+    pub stamp: &'a mut [u8],
+    /// Where in the slot the message ends.
+    pub end: usize,
+    /// Changes the message.
+    pub patch: Option<&'a mut dyn FnMut()>,
+    /// The channel.
+    pub ring: &'a Ring,
+}
+
+/// The stamp that a message does not have.
+pub(crate) struct NoStamp;
+
+impl NoStamp {
+    #[inline]
+    pub fn len(&self) -> usize {
+        0
+    }
+}
 
 /// Nobody looks.
 pub(crate) struct Tap;
@@ -12,8 +34,11 @@ impl Tap {
     }
 
     #[inline]
-    pub fn send(&self, stamp: &mut [u8], mut commit: impl FnMut(&mut [u8], usize)) -> bool {
-        commit(stamp, 0);
+    pub fn send<P: Platform>(&self, message: &mut Outgoing<'_>) -> bool {
+        if let Some(patch) = &mut message.patch {
+            patch();
+        }
+        message.ring.publish(message.stamp.len(), message.end);
         true
     }
 
@@ -24,13 +49,13 @@ impl Tap {
     pub fn found_empty(&self) {}
 
     #[inline]
-    pub fn stamp_len(&self, _message: &[u8]) -> Option<usize> {
-        Some(0)
+    pub fn read_stamp(&self, _message: &[u8]) -> Option<NoStamp> {
+        Some(NoStamp)
     }
 
     #[inline]
-    pub fn receive(&self, _message: &[u8], _after: (&Head, u32), mut commit: impl FnMut()) -> bool {
-        commit();
+    pub fn receive(&self, _stamp: &NoStamp, from: &Ring, _before: u32) -> bool {
+        from.free();
         true
     }
 }

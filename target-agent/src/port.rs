@@ -99,11 +99,7 @@ impl<P: Platform, T> Outbox<P, T> {
         sent
     }
 
-    fn send_now<M: Serialize>(
-        &mut self,
-        message: &M,
-        patch: Option<impl FnMut(&mut [u8])>,
-    ) -> Result<(), SendError> {
+    fn send_now<M: Serialize>(&mut self, message: &M, patch: Option<impl FnMut(&mut [u8])>) -> Result<(), SendError> {
         let stamp_room = self.tap.stamp_room();
         let slot = self.ring.free_slot().ok_or(SendError::Full)?;
         let (stamp, payload) = slot.split_at_mut_checked(stamp_room).ok_or(SendError::TooLong)?;
@@ -114,7 +110,7 @@ impl<P: Platform, T> Outbox<P, T> {
         let (stamp, payload) = unsafe { (&mut *stamp, &mut *payload) };
         let mut patch = patch.map(|mut patch| move || patch(&mut *payload));
         let patch = patch.as_mut().map(|patch| patch as &mut dyn FnMut());
-        if !self.tap.send::<P>(&mut Outgoing { stamp, end, patch, ring: &self.ring }) {
+        if !self.tap.send(&mut Outgoing { stamp, end, patch, ring: &self.ring }) {
             return Err(SendError::NotStarted);
         }
         self.ring.head.wake::<P>(End::Receiver, self.peer);

@@ -48,7 +48,8 @@ pub enum LogItem<'a> {
 /// # Example: two events skipped, node 1 grew by three
 /// ```
 /// use stillpoint_core::log::{LogItem, LogReader};
-/// let bytes = [0x21, 1, 2, 0, 1, 0, 0, 1, 0, 0x81, 0, 0x20, 2, 0b10, 3, 0];
+/// let sync = [0x21, 1, 2, 0].into_iter().chain([1u32, 0, 0, 1, 0].into_iter().flat_map(u32::to_le_bytes));
+/// let bytes: Vec<u8> = sync.chain([0x81, 0, 0x20, 2, 0b10, 3, 0]).collect();
 /// let mut reader = LogReader::new();
 /// let mut rest = &bytes[..];
 /// while let Ok(Some((item, length))) = reader.next(rest) {
@@ -83,7 +84,8 @@ impl Causes<'_> {
 /// ```
 /// use stillpoint_core::log::{LogItem, LogReader};
 /// let mut reader = LogReader::new();
-/// let Ok(Some((LogItem::Sync(sync), _))) = reader.next(&[0x21, 2, 2, 1, 5, 9, 0, 5, 3, 8]) else { panic!() };
+/// let bytes: Vec<u8> = [0x21, 2, 2, 1].into_iter().chain([5u32, 9, 0, 5, 3, 8].into_iter().flat_map(u32::to_le_bytes)).collect();
+/// let Ok(Some((LogItem::Sync(sync), _))) = reader.next(&bytes) else { panic!() };
 /// assert!(sync.clock().eq([5, 3]) && sync.counts().eq([8]));
 /// assert_eq!((sync.number.0, sync.time), (5, 9));
 /// ```
@@ -97,19 +99,19 @@ pub struct SyncRecord<'a> {
     pub number: EventNumber,
     /// The time of the next record.
     pub time: u64,
-    nodes: u8,
-    words: &'a [u8],
+    clock: &'a [[u8; 4]],
+    counts: &'a [[u8; 4]],
 }
 
 impl SyncRecord<'_> {
     /// The node's clock with the next record.
     pub fn clock(&self) -> impl Iterator<Item = u32> + '_ {
-        numbers(self.words).take(usize::from(self.nodes))
+        self.clock.iter().map(|word| u32::from_le_bytes(*word))
     }
 
     /// Messages sent or received on each port, with the next record.
     pub fn counts(&self) -> impl Iterator<Item = u32> + '_ {
-        numbers(self.words).skip(usize::from(self.nodes))
+        self.counts.iter().map(|word| u32::from_le_bytes(*word))
     }
 }
 
@@ -265,12 +267,11 @@ impl LogReader {
         if mode > 3 || usize::from(nodes) > MAX_NODES || usize::from(ports) > MAX_PORTS {
             return Err(Some(LogError::ImpossibleShape));
         }
-        let number = varint::take(rest).map_err(LogError::from)?;
-        let low = varint::take(rest).map_err(LogError::from)?;
-        let high = varint::take(rest).map_err(LogError::from)?;
-        let words = take_numbers(rest, usize::from(nodes) + usize::from(ports))?;
+        let [number, low, high] = *take_words(rest, 3)? else { return Err(None) };
+        let (clock, counts) = (take_words(rest, nodes.into())?, take_words(rest, ports.into())?);
+        let [number, low, high] = [number, low, high].map(u32::from_le_bytes);
         let time = u64::from(high) << 32 | u64::from(low);
-        let sync = SyncRecord { mode, with_causes, number: EventNumber(number), time, nodes, words };
+        let sync = SyncRecord { mode, with_causes, number: EventNumber(number), time, clock, counts };
         let mut after = Self { synced: true, fresh: true, number, time, counts: [0; MAX_PORTS] };
         for (count, value) in after.counts.iter_mut().zip(sync.counts()) {
             *count = value;
@@ -317,6 +318,12 @@ fn take_byte(rest: &mut &[u8]) -> Option<u8> {
 fn take_argument(rest: &mut &[u8]) -> Result<u16, Option<LogError>> {
     let argument = varint::take(rest).map_err(LogError::from)?;
     u16::try_from(argument).map_err(|_| Some(LogError::ArgumentTooLong))
+}
+
+fn take_words<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [[u8; 4]], Option<LogError>> {
+    let (words, after) = rest.split_at_checked(4 * count).ok_or(None)?;
+    *rest = after;
+    Ok(words.as_chunks().0)
 }
 
 /// The bytes of the next `count` numbers, each checked.

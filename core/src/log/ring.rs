@@ -164,6 +164,38 @@ impl<const S: usize> Entry<'_, S> {
         self.at = self.at.wrapping_add(1);
     }
 
+    /// Whether the next `count` bytes do not go round the end of the ring.
+    #[inline(always)]
+    pub(super) fn is_straight(&self, count: u32) -> bool {
+        (self.at & LogRing::<S>::MASK).wrapping_add(count) <= LogRing::<S>::MASK + 1
+    }
+
+    /// Words, the lowest byte first.
+    #[inline(always)]
+    pub(super) fn put_words(&mut self, words: &[u32]) {
+        let count = words.len() as u32 * 4;
+        if self.is_straight(count) {
+            let from = (self.at & LogRing::<S>::MASK) as usize;
+            let places = self.ring.bytes.get(from..).unwrap_or_default().as_chunks::<4>().0;
+            for ([a, b, c, d], word) in places.iter().zip(words) {
+                // Written out: also where loops are not unrolled for the sake of size.
+                a.store(*word as u8, Ordering::Relaxed);
+                b.store((word >> 8) as u8, Ordering::Relaxed);
+                c.store((word >> 16) as u8, Ordering::Relaxed);
+                d.store((word >> 24) as u8, Ordering::Relaxed);
+            }
+            self.at = self.at.wrapping_add(count);
+        } else {
+            self.put_words_round(words);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_words_round(&mut self, words: &[u32]) {
+        words.iter().flat_map(|word| word.to_le_bytes()).for_each(|byte| self.put(byte));
+    }
+
     #[inline(always)]
     pub(super) fn commit(self) {
         self.ring.written.store(self.at, Ordering::Release);

@@ -22,7 +22,7 @@ impl<const S: usize> Logging<S> {
     }
 
     fn happen(&mut self, event: Event, now: u32) {
-        self.clock[0] += u32::from(counts(event.kind));
+        self.clock[0] = self.clock[0].wrapping_add(u32::from(counts(event.kind)));
         if matches!(event.kind, EventKind::Send | EventKind::Receive) {
             self.counts[usize::from(event.arg)] += 1;
         }
@@ -182,6 +182,19 @@ fn a_sync_record_comes_every_so_often_and_says_where_the_node_stands() {
         });
     }
     assert_eq!(syncs, 3);
+}
+
+/// Numbers wrap, so a log may begin with any.
+#[test]
+fn a_log_begins_with_a_sync_record_whatever_the_number_of_its_first_event() {
+    for before in [0, 0x00FF_FFFF, u32::MAX - 1, u32::MAX] {
+        let mut node = Logging::<512>::new(Recording::FULL);
+        node.clock[0] = before;
+        node.happen(Event::local(3), 7);
+        let mut number = None;
+        node.records(|record| number = Some(record.number));
+        assert_eq!(number, Some(EventNumber(before.wrapping_add(1))));
+    }
 }
 
 #[test]

@@ -32,6 +32,13 @@ const PLAIN_MAX: u32 = 1 + 3 + 2 * varint::MAX_LEN as u32;
 /// The longest record of nothing but a byte and a time.
 const SHORT_MAX: u32 = 1 + varint::MAX_LEN as u32;
 
+/// What a sync record begins with, in bytes; and its words before clock and counts.
+const SYNC_HEAD: u32 = 4;
+const SYNC_WORDS: usize = 3;
+/// How long a gap can be, and causes without their differences.
+const GAP_MAX: u32 = 1 + varint::MAX_LEN as u32;
+const CAUSES_MAX: u32 = 1;
+
 /// Writes the records of one node.
 ///
 /// # Example: what is written can be read
@@ -68,13 +75,16 @@ pub struct LogWriter<const N: usize> {
 }
 
 impl<const N: usize> LogWriter<N> {
-    /// Events between two sync records when nothing else calls for one.
+    /// Events between two sync records when nothing else calls for one. Such a one waits until it fits in front of the end of
+    /// the ring, so that it takes no longer there than elsewhere.
     pub const SYNC_EVERY: u32 = 1024;
 
     /// A writer whose first record is preceded by a sync record.
     #[must_use]
     pub const fn new() -> Self {
-        Self { expected: 0, last: 0, synced_at: 0, sync_due: true, time: 0, dropped: 0, told: [0; N] }
+        // Not even a first event with the number 0 is a plain record.
+        let synced_at = 0u32.wrapping_sub(Self::SYNC_EVERY);
+        Self { expected: 0, last: 0, synced_at, sync_due: true, time: 0, dropped: 0, told: [0; N] }
     }
 
     /// Calls for a sync record before the next record: after a change of mode, an attach, a reset, or a pause in which
@@ -110,7 +120,13 @@ impl<const N: usize> LogWriter<N> {
     /// [`resynchronise`](Self::resynchronise).
     #[must_use]
     #[inline(always)]
-    pub fn push_short<const S: usize>(&mut self, ring: &LogRing<S>, first: u8, ticks: u32, number: EventNumber) -> bool {
+    pub fn push_short<const S: usize>(
+        &mut self,
+        ring: &LogRing<S>,
+        first: u8,
+        ticks: u32,
+        number: EventNumber,
+    ) -> bool {
         let EventNumber(number) = number;
         if number != self.expected || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY {
             return false;
@@ -163,31 +179,34 @@ impl<const N: usize> LogWriter<N> {
     #[inline(never)]
     fn push_with_context<const S: usize>(&mut self, ring: &LogRing<S>, event: Event, now: u32, standing: Standing<'_>) {
         let (event, standing) = (&event, &standing);
-        let words = standing.clock.len() + standing.counts.len() + 8;
-        let room = PLAIN_MAX.saturating_add((words * varint::MAX_LEN) as u32);
+        let (number, causes) = (standing.number.0, standing.recording.carries_causes());
+        let called_for = self.sync_due || begins_session(event, standing);
+        let words = SYNC_WORDS + standing.clock.len() + standing.counts.len();
+        let room = PLAIN_MAX + GAP_MAX + CAUSES_MAX.max(SYNC_HEAD) + (words * varint::MAX_LEN) as u32;
         let Some(mut entry) = ring.open(room) else { return self.drop_one(ring, now) };
-        let number = standing.number.0;
-        let due = self.sync_due || begins_session(event, standing);
-        if due || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY {
+        if called_for
+            || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY && entry.is_straight(4 + 4 * words as u32)
+        {
             if self.dropped != 0 {
                 entry.put(GAP);
                 put_number(&mut entry, self.dropped);
                 self.dropped = 0;
             }
-            self.put_sync(&mut entry, now, standing);
+            self.put_sync(&mut entry, now, standing, causes);
             self.synced_at = number;
             self.sync_due = false;
         } else {
             self.put_causes(&mut entry, event, standing);
         }
-        for (told, known) in self.told.iter_mut().zip(standing.clock) {
-            *told = *known;
+        if causes {
+            for (told, known) in self.told.iter_mut().zip(standing.clock) {
+                *told = *known;
+            }
         }
         self.put_record(&mut entry, event, now);
         entry.commit();
         self.last = number;
         // Where records say what changed, every one takes this way: no number that comes is the last but one.
-        let causes = standing.recording.carries_causes();
         self.expected = if causes { number.wrapping_sub(1) } else { number.wrapping_add(1) };
     }
 
@@ -250,21 +269,16 @@ impl<const N: usize> LogWriter<N> {
         put_number(entry, message);
     }
 
-    /// Where the node stands with the record that follows.
-    fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: u32, standing: &Standing<'_>) {
-        entry.put(SYNC);
-        let causes = if standing.recording.carries_causes() { WITH_CAUSES } else { 0 };
-        entry.put(standing.recording.mode() as u8 | causes);
-        entry.put(standing.clock.len() as u8);
-        entry.put(standing.counts.len() as u8);
+    /// Where the node stands with the record that follows. Words as they are: it takes the same time whatever they say.
+    #[inline(always)]
+    fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: u32, standing: &Standing<'_>, causes: bool) {
         // The record that follows has a time difference of zero.
         self.advance(now);
-        for word in [standing.number.0, now, (self.time >> 32) as u32] {
-            put_number(entry, word);
-        }
-        for word in standing.clock.iter().chain(standing.counts) {
-            put_number(entry, *word);
-        }
+        let mode = standing.recording.mode() as u8 | if causes { WITH_CAUSES } else { 0 };
+        let head = u32::from_le_bytes([SYNC, mode, standing.clock.len() as u8, standing.counts.len() as u8]);
+        entry.put_words(&[head, standing.number.0, now, (self.time >> 32) as u32]);
+        entry.put_words(standing.clock);
+        entry.put_words(standing.counts);
     }
 }
 

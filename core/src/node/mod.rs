@@ -292,11 +292,13 @@ impl<const N: usize, const P: usize> Node<N, P> {
     #[must_use]
     #[inline(always)]
     pub fn standing(&self) -> Standing<'_> {
+        // Ports are connected from the first on; what lies behind the last has counted nothing.
+        let ports = 32 - self.linked().0.leading_zeros() as usize;
         Standing {
             me: self.id,
             number: self.number(),
             clock: self.clock.entries(),
-            counts: &self.counts,
+            counts: self.counts.get(..ports).unwrap_or(&self.counts),
             recording: self.recording,
         }
     }

@@ -277,7 +277,12 @@ mod tests {
 
     #[test]
     fn what_an_event_satisfies_is_the_same_the_quick_way() {
-        let terms = [(EventKind::Local, None), (EventKind::Watch, Some(2)), (EventKind::Send, Some(0)), (EventKind::Receive, Some(1))];
+        let terms = [
+            (EventKind::Local, None),
+            (EventKind::Watch, Some(2)),
+            (EventKind::Send, Some(0)),
+            (EventKind::Receive, Some(1)),
+        ];
         for (last, (kind, argument)) in [1, 2].into_iter().flat_map(|last| terms.map(|term| (last, term))) {
             let program = ProgramBuilder::new(last).push_event_term(1, 3, kind, argument).finish().unwrap();
             let mut nodes = pair(StampKind::Vector);

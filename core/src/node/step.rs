@@ -60,7 +60,8 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let own = self.own_index();
         self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
         let log = self.recording.records(&event).then_some(event);
-        let satisfied = if self.predicates.is_idle() { SlotSet::EMPTY } else { self.satisfied_by(EventKey::of(&event)) };
+        let satisfied =
+            if self.predicates.is_idle() { SlotSet::EMPTY } else { self.satisfied_by(EventKey::of(&event)) };
         if satisfied.is_empty() { Effects { log, ..Effects::NONE } } else { self.advance(satisfied, log) }
     }
 
@@ -117,7 +118,12 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     /// Stamps a message whose event was counted and evaluated.
     #[inline(always)]
-    pub(super) fn write_stamp(&mut self, port: PortId, stamp: &mut [u8], effects: Effects) -> Result<Effects, StepError> {
+    pub(super) fn write_stamp(
+        &mut self,
+        port: PortId,
+        stamp: &mut [u8],
+        effects: Effects,
+    ) -> Result<Effects, StepError> {
         let Some(end) = self.ports.get_mut(usize::from(port.0)) else { return Err(StepError::NoSuchPort(port)) };
         // There is room, and the node is in its own system: writing cannot fail.
         let mut length = end.said.write(self.stamps, self.id, &self.clock, stamp).unwrap_or(0);

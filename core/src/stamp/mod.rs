@@ -363,7 +363,12 @@ impl<const N: usize> Said<N> {
 
     /// A stamp of any other form.
     #[inline(never)]
-    pub(crate) fn read_any(&mut self, me: NodeId, clock: &mut VectorClock<N>, bytes: &[u8]) -> Result<(usize, u32), StampError> {
+    pub(crate) fn read_any(
+        &mut self,
+        me: NodeId,
+        clock: &mut VectorClock<N>,
+        bytes: &[u8],
+    ) -> Result<(usize, u32), StampError> {
         let parsed = Parsed::<N>::parse(bytes)?;
         let peer = self.peer;
         self.check(me, clock, &parsed)?;

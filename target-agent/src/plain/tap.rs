@@ -1,6 +1,5 @@
 //! What a port has in place of the kit: nothing. A message passes without a stamp and without an event.
 use crate::channel::Ring;
-use crate::platform::Platform;
 
 /// A message in the free slot of its channel.
 pub(crate) struct Outgoing<'a> {
@@ -34,7 +33,7 @@ impl Tap {
     }
 
     #[inline]
-    pub fn send<P: Platform>(&self, message: &mut Outgoing<'_>) -> bool {
+    pub fn send(&self, message: &mut Outgoing<'_>) -> bool {
         if let Some(patch) = &mut message.patch {
             patch();
         }

@@ -105,7 +105,7 @@ fn drain(ring: &LogRing<256>, reader: &mut LogReader, waiting: &mut Vec<(Event, 
 /// A log with every kind of item, and happenings of every kind.
 pub fn seeds() -> Vec<Vec<u8>> {
     let items: [&[u8]; 10] = [
-        &[0x21, 2, 2, 1, 1, 100, 0, 1, 0, 0],
+        &[0x21, 2, 2, 1, 1, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         &[0x8c, 0],
         &[0x40, 5],
         &[0xff, 0xac, 2, 1],

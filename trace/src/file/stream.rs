@@ -54,7 +54,7 @@ pub struct Sync {
 }
 
 /// A sync record of a node of which nothing is known. With it a reader can tell where records end.
-const ANY: [u8; 7] = [0x21, 2, 0, 0, 0, 0, 0];
+const ANY: [u8; 16] = [0x21, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// Decodes the log of one node, piece by piece.
 #[derive(Clone, Debug)]

@@ -133,10 +133,10 @@ fn a_log_that_does_not_go_on_where_it_ended_is_a_restart() {
 #[test]
 fn records_before_the_first_sync_record_are_kept_without_a_number() {
     let bytes = log(1, 3);
-    // The sync record of a system of two with one port: a byte each for kind, mode, nodes, ports, and six numbers.
-    let without_sync = &bytes[10..];
+    // The sync record of a system of two with one port: a byte each for kind, mode, nodes, ports, and six words.
+    let without_sync = &bytes[28..];
     let mut items = Vec::new();
-    Stream::new().push(10, without_sync, |item| items.push(item));
+    Stream::new().push(28, without_sync, |item| items.push(item));
     assert_eq!(items.len(), 3, "{items:?}");
     assert!(items.iter().all(|item| matches!(item, Item::Unplaced(_))), "{items:?}");
 }

@@ -4,6 +4,7 @@ mod boards;
 
 use anyhow::Context as _;
 use boards::{LIMIT, first_watch, report, two_boards_with, wait_until};
+use object::{Object as _, ObjectSymbol as _};
 use std::time::Instant;
 use stillpoint::{Fault, NodeAddress, System};
 use stillpoint_core::control::{FaultBlock, StateCode};
@@ -81,9 +82,10 @@ fn a_hard_fault_in_the_middle_of_the_pipeline_stops_it_both_ways_and_names_the_i
     Ok(())
 }
 
+const STACK_OVERFLOW: u32 = 1 << 20;
+
 #[test]
 fn a_full_stack_is_a_crash_like_another_on_either_core() -> anyhow::Result<()> {
-    const STACK_OVERFLOW: u32 = 1 << 20;
     for node in [LEFT1, RIGHT0] {
         let (fault, _) = crash(node, "overflow")?;
         assert_eq!((fault.cause, fault.status[0] & STACK_OVERFLOW), (HARD_FAULT, STACK_OVERFLOW), "{fault:#x?}");
@@ -169,5 +171,55 @@ fn the_rest_of_the_pipeline_runs_dry_after_a_crash_and_a_release() -> anyhow::Re
     let proof = system.halt(RIGHT1.0, LIMIT)?;
     let left: usize = proof.channels.iter().map(|channel| channel.in_flight.len()).sum();
     assert!(left > 0, "the producer's messages stay in flight");
+    Ok(())
+}
+
+/// The stack that is there for the core whose own one is full: all of it, as it is now.
+fn crash_stack(system: &mut System, board: usize) -> anyhow::Result<Vec<u32>> {
+    let bytes = std::fs::read(boards::firmware("faults")?)?;
+    let file = object::File::parse(&*bytes)?;
+    let symbol = file.symbols().find(|symbol| symbol.name() == Ok("STILLPOINT_CRASH_STACK"));
+    let symbol = symbol.context("no stack for crashes")?;
+    let mut words = vec![0; symbol.size() as usize / 4];
+    system.boards()[board].memory().read(symbol.address() as u32, &mut words)?;
+    Ok(words)
+}
+
+/// Memory of the emulated board is zero at first, and the start of the program leaves this stack alone.
+#[test]
+fn a_third_of_the_crash_stack_is_margin_and_only_a_core_without_room_of_its_own_takes_it() -> anyhow::Result<()> {
+    for (way, takes_it) in [("crash=overflow", true), ("crash=hardfault", false), ("crash=panic", false)] {
+        let (_machines, mut system) = two_boards_with("faults", [&[way], &[]])?;
+        let halt = system.wait_parked(LIMIT)?;
+        // What a crashed node does afterwards counts as well.
+        goes_on_without(&mut system, LEFT0.0, LEFT0.1, halt)?;
+        let stack = crash_stack(&mut system, 0)?;
+        let untouched = stack.iter().take_while(|word| **word == 0).count();
+        let (used, size) = (4 * (stack.len() - untouched), 4 * stack.len());
+        println!("{way}: {used} of {size} bytes");
+        assert_eq!(used > 0, takes_it, "{way}: {used} bytes");
+        assert!(3 * used <= 2 * size, "{way} takes {used} of {size} bytes: make it larger");
+    }
+    Ok(())
+}
+
+/// There is one stack for the crashes of both cores, and the first one keeps it.
+#[test]
+fn two_cores_whose_stacks_are_both_full_both_say_so() -> anyhow::Result<()> {
+    let (_machines, mut system) = two_boards_with("faults", [&["crash=overflow", "core=both"], &[]])?;
+    let halt = system.wait_parked(LIMIT)?;
+    let crashed = |nodes: &[stillpoint::Node]| nodes.iter().filter(|node| node.fault.is_some()).count();
+    if crashed(&system.nodes()?) == 1 {
+        // The other one was halted before it came so far.
+        system.release(RIGHT0.0, halt, LIMIT)?;
+        wait_until(&mut system, "the other core crashes", |nodes| crashed(nodes) == 2)?;
+        system.wait_parked(LIMIT)?;
+    }
+    let nodes = system.nodes()?;
+    for (_, node) in [LEFT0, LEFT1] {
+        let fault = nodes[node].fault.as_ref().context("no fault")?;
+        assert_eq!((fault.cause, fault.status[0] & STACK_OVERFLOW), (HARD_FAULT, STACK_OVERFLOW), "{fault:#x?}");
+    }
+    system.prove()?;
     Ok(())
 }

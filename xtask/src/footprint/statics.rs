@@ -76,7 +76,7 @@ fn purposes(symbol: &str, of: &Type, size: u64) -> Vec<(Purpose, u64)> {
         _ if is("Agents") => Purpose::Agents,
         _ if is("Channel") => Purpose::Channels,
         _ if is("Serial") => Purpose::Links,
-        _ if is("Stack") || is("Reserves") => Purpose::Stacks,
+        _ if is("Stack") || is("Reserve") => Purpose::Stacks,
         _ if symbol == "STILLPOINT_DEFMT_RINGS" => Purpose::Text,
         _ => Purpose::Program,
     };

@@ -20,7 +20,7 @@ static CORE1_STACK: Stack = Stack(UnsafeCell::new(MaybeUninit::uninit()));
 
 /// What core 1 reads at reset. From `reset` on it uses core 0's table; until then only a hard fault can happen.
 #[repr(C, align(128))]
-struct BootTable {
+pub struct BootTable {
     stack_top: *const u8,
     reset: unsafe extern "C" fn() -> !,
     non_maskable: unsafe extern "C" fn(),
@@ -34,7 +34,8 @@ unsafe extern "C" {
     fn DefaultHandler();
 }
 
-static BOOT_TABLE: BootTable = BootTable {
+/// Begins with the top of core 1's stack.
+pub static BOOT_TABLE: BootTable = BootTable {
     // SAFETY: one past the end of the stack's own memory.
     stack_top: unsafe { (&raw const CORE1_STACK).cast::<u8>().add(STACK) },
     reset: core1_reset,

@@ -4,7 +4,7 @@
 use super::registers::{BFAR, CCR, CFSR, MMFAR, read, write};
 use super::{Mps2An521, lock, semihosting};
 use crate::fault::Fault;
-use crate::platform::{MAX_CORES, Platform};
+use crate::platform::Platform;
 use core::cell::UnsafeCell;
 #[cfg(feature = "enabled")]
 use core::fmt::Write as _;
@@ -15,33 +15,34 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use heapless::String;
 use stillpoint_core::control::FaultBlock;
 
-/// An agent that takes a crash over does so on this stack.
-const STACK: usize = if cfg!(feature = "enabled") { 4096 } else { 2048 };
+/// Bytes of stack that the end of a core takes, with the handling of it by an agent, if there is one; a third of it is
+/// margin (`host/tests/faults.rs` measures it).
+const STACK: usize = if cfg!(feature = "enabled") { 2208 } else { 896 };
 /// Bytes of a panic's message that are kept.
 #[cfg(feature = "enabled")]
 const MESSAGE: usize = 200;
-#[cfg(feature = "enabled")]
-type Message = String<MESSAGE>;
 
-/// What each core's fault handler needs: a stack, for the one the core had may be what broke, and room for a message.
+/// A stack for the core whose own one is what broke.
+///
+/// There is one for both cores: a core whose own stack still has room reports on that, and only the second of two cores
+/// that both ran out of theirs goes without; see [`HardFault`].
 #[repr(C, align(8))]
-struct Reserve {
-    #[cfg(feature = "enabled")]
-    message: Message,
-    stack: [u8; STACK],
-}
+struct Reserve(UnsafeCell<MaybeUninit<[u8; STACK]>>);
+// SAFETY: used by the one core that claimed it, as its stack, for ever.
+unsafe impl Sync for Reserve {}
 
-#[repr(C, align(8))]
-struct Reserves(UnsafeCell<MaybeUninit<[Reserve; MAX_CORES]>>);
-// SAFETY: the n-th is used by core n only, by handlers that never return.
-unsafe impl Sync for Reserves {}
+#[unsafe(no_mangle)]
+#[unsafe(link_section = ".uninit.crash_stack")]
+static STILLPOINT_CRASH_STACK: Reserve = Reserve(UnsafeCell::new(MaybeUninit::uninit()));
 
-#[unsafe(link_section = ".uninit.fault_stacks")]
-static RESERVES: Reserves = Reserves(UnsafeCell::new(MaybeUninit::uninit()));
+/// Whether a core has the reserve.
+static CLAIMED: AtomicBool = AtomicBool::new(false);
+
+/// Fault handlers ignore the stack limit.
+const STKOFHFNMIGN: u32 = 1 << 10;
 
 /// Lets the fault handler of the calling core run even when the stack is full.
 pub fn prepare() {
-    const STKOFHFNMIGN: u32 = 1 << 10;
     write(CCR, read(CCR) | STKOFHFNMIGN);
 }
 
@@ -63,26 +64,20 @@ fn die(fault: &Fault<'_>, line: core::fmt::Arguments<'_>) -> ! {
     }
 }
 
-/// Writes a message where it stays.
-#[cfg(feature = "enabled")]
-fn keep(message: core::fmt::Arguments<'_>) -> &'static str {
-    let reserves = RESERVES.0.get().cast::<Reserve>();
-    // SAFETY: this core's own, used here alone; a second panic of a core writes over what the first one said.
-    let place =
-        unsafe { &mut *(&raw mut (*reserves.add(Mps2An521::core().index())).message).cast::<MaybeUninit<Message>>() };
-    let text = place.write(Message::new());
-    // An error means that it is full: what fits is kept.
-    let _ = text.write_fmt(message);
-    text
-}
-
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     cortex_m::interrupt::disable();
     let core = Mps2An521::core().index();
     let message = info.message();
     #[cfg(feature = "enabled")]
-    let text = message.as_str().unwrap_or_else(|| keep(format_args!("{message}")));
+    // It stays on this stack, which nothing takes down any more.
+    let mut kept = String::<MESSAGE>::new();
+    #[cfg(feature = "enabled")]
+    let text = message.as_str().unwrap_or_else(|| {
+        // An error means that it is full: what fits is kept.
+        let _ = kept.write_fmt(format_args!("{message}"));
+        &kept
+    });
     #[cfg(not(feature = "enabled"))]
     let text = "";
     let place = info.location().map(|at| (at.file(), at.line()));
@@ -94,28 +89,73 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     }
 }
 
+/// What the hardware says when it could not use the stack: no room left, or nothing that can be written there.
+const BROKEN_STACK: u32 = 1 << 20 | 1 << 12 | 1 << 11 | 1 << 4 | 1 << 3;
+
 /// Takes a stack that works, then reports. Faults of every kind arrive here: the specific handlers are not enabled.
+///
+/// That is the core's own one where it stands, if it has room; else the reserve, for the first core that asks; else the
+/// core's own one from its top, over what `main` had there, for none of it goes on. From here on the limit of that stack
+/// counts: a core that needs more locks up rather than write over what others use.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 unsafe extern "C" fn HardFault() -> ! {
     core::arch::naked_asm!(
         "mrs r0, MSP",
-        "movs r1, #0",
-        "msr MSPLIM, r1",
-        "ldr r1, ={identity}",
+        "ldr r1, ={cfsr}",
         "ldr r1, [r1]",
-        "adds r1, #1",
+        "ldr r2, ={broken}",
+        "tst r1, r2",
+        "bne 2f",
+        "mrs r1, MSPLIM",
+        "sub r1, r0, r1",
         "ldr r2, ={size}",
-        "mul r1, r2",
-        "ldr r2, ={reserves}",
+        "cmp r1, r2",
+        "bge 5f",
+        "2:",
+        "ldr r1, ={claimed}",
+        "movs r3, #1",
+        "3:",
+        "ldrexb r2, [r1]",
+        "cbnz r2, 4f",
+        "strexb r2, r3, [r1]",
+        "cmp r2, #0",
+        "bne 3b",
+        "ldr r1, ={reserve}",
+        "msr MSPLIM, r1",
+        "ldr r2, ={size}",
         "add r1, r2",
         "msr MSP, r1",
+        "b 5f",
+        "4:",
+        "clrex",
+        "ldr r1, =_stack_start",
+        "ldr r2, ={identity}",
+        "ldr r2, [r2]",
+        "cmp r2, #0",
+        "beq 6f",
+        "ldr r1, ={core1_top}",
+        "ldr r1, [r1]",
+        "6:",
+        "msr MSP, r1",
+        "5:",
+        "ldr r1, ={ccr}",
+        "ldr r2, [r1]",
+        "bic r2, #{ignore}",
+        "str r2, [r1]",
+        "dsb",
         "isb",
         "bl {report}",
         "udf #0",
+        cfsr = const CFSR,
+        broken = const BROKEN_STACK,
+        size = const STACK,
+        claimed = sym CLAIMED,
+        reserve = sym STILLPOINT_CRASH_STACK,
         identity = const super::registers::CPU_IDENTITY,
-        size = const size_of::<Reserve>(),
-        reserves = sym RESERVES,
+        core1_top = sym super::core1::BOOT_TABLE,
+        ccr = const CCR,
+        ignore = const STKOFHFNMIGN,
         report = sym report,
     )
 }
@@ -135,10 +175,11 @@ extern "C" fn report(frame: *const u32) -> ! {
         _ => 0,
     };
     let mut fault = Fault { cause: HARD_FAULT, status: [cause, refused], ..Fault::default() };
-    if cause & STACK_OVERFLOW != 0 {
+    if cause & BROKEN_STACK != 0 {
         // The hardware had no room to say where.
         fault.registers[2] = frame.addr() as u32;
-        die(&fault, format_args!("FAULT core {core}: stack overflow (cfsr {cause:#010x})"));
+        let kind = if cause & STACK_OVERFLOW != 0 { "stack overflow" } else { "stack fault" };
+        die(&fault, format_args!("FAULT core {core}: {kind} (cfsr {cause:#010x})"));
     }
     let kind = match cause {
         _ if cause & 0xFFFF_0000 != 0 => "usage fault",

@@ -2,7 +2,7 @@
 use core::fmt::{Arguments, Write};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use cortex_m_semihosting::{debug, nr, syscall};
-use heapless::String;
+use heapless::Vec;
 
 /// Ends the emulated machine: exit code 0 for success, 1 for failure.
 pub fn exit(success: bool) -> ! {
@@ -13,16 +13,18 @@ pub fn exit(success: bool) -> ! {
 }
 
 /// Writes one line to the standard output, whole; what is beyond 250 bytes is cut off.
+#[inline(never)]
 pub fn line(text: Arguments<'_>) {
-    let mut line = String::<250>::new();
+    const LENGTH: usize = 250;
+    let mut line = Vec::<u8, { LENGTH + 1 }>::new();
     // An error means the line is full: what fits is printed.
     let _ = line.write_fmt(text);
-    let mut bytes = heapless::Vec::<u8, 251>::new();
-    bytes.extend(line.bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }));
-    bytes.extend([b'\n']);
+    line.truncate(LENGTH);
+    line.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+    line.extend([b'\n']);
     let stdout = stdout();
     // SAFETY: the host reads `len` bytes of a buffer that lives until it has done so.
-    unsafe { syscall!(WRITE, stdout, bytes.as_ptr(), bytes.len()) };
+    unsafe { syscall!(WRITE, stdout, line.as_ptr(), line.len()) };
 }
 
 fn stdout() -> usize {

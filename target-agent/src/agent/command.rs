@@ -43,10 +43,9 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
 
     /// Notes in the control block which event advanced which predicates, and to which stage.
     pub fn note_advanced(&self, advanced: SlotSet) {
-        let Some(blocks) = self.slots else { return };
         for slot in advanced.iter() {
             if let (Some(block), Some(reached)) =
-                (blocks.get(usize::from(slot.number())), self.node.predicate_marker(slot))
+                (self.slots.get(usize::from(slot.number())), self.node.predicate_marker(slot))
             {
                 block.satisfy(reached.stage(), self.node.number().0);
             }

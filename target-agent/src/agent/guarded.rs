@@ -1,35 +1,57 @@
 //! A value that one context of a core uses at a time, and that a crash handler takes over from a dead one.
 use core::cell::{Cell, UnsafeCell};
+use core::mem::MaybeUninit;
 use core::ops::{Deref, DerefMut};
 
-/// Like `RefCell`, but for one user at a time, and with a way out when that user has crashed.
-pub(super) struct Guarded<T> {
-    held: Cell<bool>,
-    value: UnsafeCell<T>,
+/// Like `RefCell`, but for one user at a time, empty at first, and with a way out when that user has crashed.
+///
+/// An empty one is all zeros: a static of it takes no room in flash.
+pub(crate) struct Guarded<T> {
+    state: Cell<u8>,
+    value: UnsafeCell<MaybeUninit<T>>,
 }
 
+const EMPTY: u8 = 0;
+const FREE: u8 = 1;
+const HELD: u8 = 2;
+
 /// The value, until it is dropped.
-pub(super) struct Held<'a, T>(&'a Guarded<T>);
+pub(crate) struct Held<'a, T>(&'a Guarded<T>);
 
 impl<T> Guarded<T> {
-    pub const fn new(value: T) -> Self {
-        Self { held: Cell::new(false), value: UnsafeCell::new(value) }
+    pub const fn empty() -> Self {
+        Self { state: Cell::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
-    /// The value. Panics if somebody has it.
+    /// Whether it has a value.
+    pub fn is_filled(&self) -> bool {
+        self.state.get() != EMPTY
+    }
+
+    /// Gives it the value that `make` makes. Panics if it has one.
+    #[inline]
+    pub fn fill(&self, make: impl FnOnce() -> T) {
+        assert!(self.state.get() == EMPTY, "it is filled once");
+        // SAFETY: it is empty, so nobody has a reference to what is inside; `make` has none of it either.
+        unsafe { (*self.value.get()).write(make()) };
+        self.state.set(FREE);
+    }
+
+    /// The value. Panics if somebody has it, or there is none.
     #[inline]
     pub fn borrow_mut(&self) -> Held<'_, T> {
-        assert!(!self.held.replace(true), "the agent was called from inside itself");
+        assert!(self.state.get() == FREE, "the agent was called from inside itself, or before it began");
+        self.state.set(HELD);
         Held(self)
     }
 
-    /// The value, unless somebody has it.
+    /// The value, unless somebody has it or there is none.
     #[inline]
     pub fn try_borrow_mut(&self) -> Option<Held<'_, T>> {
-        (!self.held.replace(true)).then(|| Held(self))
+        (self.state.get() == FREE).then(|| self.borrow_mut())
     }
 
-    /// The value. Panics if somebody has it.
+    /// The value. Panics if somebody has it, or there is none.
     #[inline]
     pub fn borrow(&self) -> Held<'_, T> {
         self.borrow_mut()
@@ -40,7 +62,11 @@ impl<T> Guarded<T> {
     /// # Safety
     /// Who has it must never run again.
     pub unsafe fn take_over(&self) -> bool {
-        self.held.replace(false)
+        let was_held = self.state.get() == HELD;
+        if was_held {
+            self.state.set(FREE);
+        }
+        was_held
     }
 }
 
@@ -48,9 +74,9 @@ impl<T> Deref for Held<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: `held` lets one `Held` exist at a time, and `Guarded` is not `Sync`; who lost its `Held` to `take_over`
-        // never runs again.
-        unsafe { &*self.0.value.get() }
+        // SAFETY: a `Held` is made only of what is filled, one at a time, and `Guarded` is not `Sync`; who lost its `Held`
+        // to `take_over` never runs again.
+        unsafe { (*self.0.value.get()).assume_init_ref() }
     }
 }
 
@@ -58,14 +84,14 @@ impl<T> DerefMut for Held<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above, and `&mut self` makes it the only way in.
-        unsafe { &mut *self.0.value.get() }
+        unsafe { (*self.0.value.get()).assume_init_mut() }
     }
 }
 
 impl<T> Drop for Held<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.held.set(false);
+        self.0.state.set(FREE);
     }
 }
 
@@ -73,9 +99,33 @@ impl<T> Drop for Held<'_, T> {
 mod tests {
     use super::*;
 
+    fn full<T>(value: T) -> Guarded<T> {
+        let guarded = Guarded::empty();
+        guarded.fill(|| value);
+        guarded
+    }
+
+    #[test]
+    fn what_is_empty_lends_nothing_and_nothing_is_taken_over() {
+        let guarded = Guarded::<u8>::empty();
+        assert!(!guarded.is_filled() && guarded.try_borrow_mut().is_none());
+        // SAFETY: nobody has it.
+        assert!(!unsafe { guarded.take_over() });
+        guarded.fill(|| 3);
+        assert!(guarded.is_filled());
+        assert_eq!(*guarded.borrow(), 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "before it began")]
+    fn what_is_empty_is_not_taken_for_a_value() {
+        let guarded = Guarded::<u8>::empty();
+        let _held = guarded.borrow();
+    }
+
     #[test]
     fn a_value_is_taken_over_from_a_holder_that_never_lets_go() {
-        let guarded = Guarded::new(7);
+        let guarded = full(7);
         *guarded.borrow_mut() += 1;
         core::mem::forget(guarded.borrow_mut());
         // SAFETY: the holder is forgotten.
@@ -87,7 +137,7 @@ mod tests {
 
     #[test]
     fn who_only_asks_gets_nothing_while_somebody_has_it_and_takes_nothing_away() {
-        let guarded = Guarded::new(7);
+        let guarded = full(7);
         let first = guarded.borrow();
         assert!(guarded.try_borrow_mut().is_none() && guarded.try_borrow_mut().is_none());
         drop(first);
@@ -97,7 +147,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "from inside itself")]
     fn a_second_holder_is_a_bug_that_is_said() {
-        let guarded = Guarded::new(7);
+        let guarded = full(7);
         let _first = guarded.borrow();
         let _second = guarded.borrow();
     }

@@ -1,6 +1,6 @@
 //! What the agent of one core knows, reached by that core alone.
+use super::Gated;
 use super::shared::Races;
-use super::{Gated, OpenError};
 use crate::channel::{Head, Ring};
 use crate::lane::{Lane, Taken};
 use crate::platform::{Bell, CoreId, Platform};
@@ -13,7 +13,7 @@ use stillpoint_core::control::SlotBlock;
 use stillpoint_core::log::{LogRing, LogWriter, TextPlacer};
 use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
 use stillpoint_core::{
-    Command, Effects, Event, HaltId, Input, MessageStamp, Node, NodeId, Phase, PortId, PortSet, Quick, StampKind, Then,
+    Command, Effects, Event, HaltId, Input, MessageStamp, Node, Phase, PortId, PortSet, Quick, Then,
 };
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
@@ -34,7 +34,6 @@ pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub memory: Memory,
     pub ports: u8,
     pub watches: u8,
-    pub begun: bool,
     /// Steps that the node refused.
     pub refused: u32,
     /// The last command of the host that was answered.
@@ -42,7 +41,7 @@ pub(super) struct Local<const N: usize, const PORTS: usize> {
     /// The gate of this core's calls, if the firmware makes any.
     pub gate: Option<&'static dyn Gated>,
     /// Where the host reads which event satisfied which stage.
-    pub slots: Option<&'static [SlotBlock; SLOTS]>,
+    pub slots: &'static [SlotBlock; SLOTS],
     /// The races it found.
     pub races: Races,
 }
@@ -97,8 +96,8 @@ impl LogClock {
 }
 
 impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
-    pub const fn new() -> Self {
-        let Ok(node) = Node::new(NodeId(0), StampKind::Vector) else { panic!("a system has at least one node") };
+    #[inline]
+    pub fn new(node: Node<N, PORTS>, slots: &'static [SlotBlock; SLOTS]) -> Self {
         Self {
             node,
             writer: LogWriter::new(),
@@ -112,22 +111,19 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             memory: Memory::NOTHING,
             ports: 0,
             watches: 0,
-            begun: false,
             refused: 0,
             answered: 0,
             gate: None,
-            slots: None,
+            slots,
             races: Races::NONE,
         }
     }
 
-    pub fn begin<P: Platform>(&mut self, node: NodeId, stamps: StampKind) -> Result<(), OpenError> {
-        let memory = P::retained().read().unwrap_or(Memory::NOTHING).after_boot();
-        *self = Self { node: Node::new(node, stamps)?, begun: true, memory, ..Self::new() };
+    pub fn begin<P: Platform>(&mut self) {
+        self.memory = P::retained().read().unwrap_or(Memory::NOTHING).after_boot();
         // What the host chose counts until it chooses anew: a reset may come when nobody looks.
-        let _taken = self.node.serve(Input::Command(Command::Record(memory.recording)));
-        P::retained().write(memory);
-        Ok(())
+        let _taken = self.node.serve(Input::Command(Command::Record(self.memory.recording)));
+        P::retained().write(self.memory);
     }
 
     /// Starts the node, above all that is remembered of it.

@@ -26,13 +26,13 @@ use crate::serial::{Line, Serial, Stage};
 use crate::tap::Tap;
 use core::sync::atomic::Ordering;
 use embedded_io_async::{Read, Write};
-use guarded::Guarded;
+pub(crate) use guarded::Guarded;
 use local::{Local, Wire};
 use stillpoint_core::control::{ControlBlock, FaultBlock, PortBlock, VERSION};
 use stillpoint_core::link::Config;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::WATCHES;
-use stillpoint_core::{Command, Direction, Event, Input, NodeId, PortId, StampKind, StepError, Then};
+use stillpoint_core::{Command, Direction, Event, Input, Node, NodeId, PortId, StampKind, StepError, Then};
 
 /// A host refuses an image that does not have this symbol before it reads a byte of its memory.
 #[unsafe(no_mangle)]
@@ -68,10 +68,27 @@ impl<const N: usize, const PORTS: usize, const LOG: usize> Default for Shared<N,
     }
 }
 
+/// What the agents of this chip's cores know. A static of its own, because it is all zeros until they begin.
+pub struct Locals<P, const N: usize, const PORTS: usize>(PerCore<P, Guarded<Local<N, PORTS>>>);
+
+impl<P: Platform, const N: usize, const PORTS: usize> Locals<P, N, PORTS> {
+    /// Memory for the agent of every core.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(PerCore::new([const { Guarded::empty() }; MAX_CORES]))
+    }
+}
+
+impl<P: Platform, const N: usize, const PORTS: usize> Default for Locals<P, N, PORTS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The agents of this chip's cores, in a system of `N` nodes.
 pub struct Agents<P: 'static, const N: usize, const PORTS: usize, const LOG: usize> {
     shared: &'static Shared<N, PORTS, LOG>,
-    local: PerCore<P, Guarded<Local<N, PORTS>>>,
+    local: &'static PerCore<P, Guarded<Local<N, PORTS>>>,
 }
 
 /// Defines the agents of a firmware, and their types: `system!(AGENTS of Agent: nodes = 4, ports = 6, log = 8192)`.
@@ -89,16 +106,19 @@ macro_rules! system {
         #[unsafe(link_section = ".shared.stillpoint")]
         static STILLPOINT_SHARED: $crate::agent::Shared<{ $nodes }, { $ports }, { $log }> =
             $crate::agent::Shared::new();
-        static $name: $crate::agent::Agents<$crate::platform::Chip, { $nodes }, { $ports }, { $log }> =
-            $crate::agent::Agents::new(&STILLPOINT_SHARED);
+        static $name: $crate::agent::Agents<$crate::platform::Chip, { $nodes }, { $ports }, { $log }> = {
+            static LOCALS: $crate::agent::Locals<$crate::platform::Chip, { $nodes }, { $ports }> =
+                $crate::agent::Locals::new();
+            $crate::agent::Agents::new(&STILLPOINT_SHARED, &LOCALS)
+        };
     };
 }
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
     /// Agents that have not begun.
     #[must_use]
-    pub const fn new(shared: &'static Shared<N, PORTS, LOG>) -> Self {
-        Self { shared, local: PerCore::new([const { Guarded::new(Local::new()) }; MAX_CORES]) }
+    pub const fn new(shared: &'static Shared<N, PORTS, LOG>, locals: &'static Locals<P, N, PORTS>) -> Self {
+        Self { shared, local: &locals.0 }
     }
 
     /// Begins the agent of the calling core, which is `node` of the system and called `name`: `name!(node "left0")`.
@@ -115,13 +135,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         let control = &self.shared.control[core.index()];
         let ring = &self.shared.logs[core.index()];
         self.local.with(|local| {
-            let mut local = local.borrow_mut();
-            if local.begun {
+            if local.is_filled() {
                 return Err(OpenError::AlreadyBegun);
             }
-            local.begin::<P>(node, stamps)?;
+            let node_of_it = Node::new(node, stamps)?;
+            local.fill(|| Local::new(node_of_it, &control.slots));
+            local.borrow_mut().begin::<P>();
             control.init(node, stamps);
-            local.slots = Some(&control.slots);
             ring.init();
             control.name.store(name.0.into(), Ordering::Relaxed);
             self.describe(control, ring);

@@ -36,23 +36,31 @@ impl<P: Platform, const T: usize, const N: usize, const DOORS: usize> Rpc<P, T, 
     /// Lets something happen at the gate of the calling core, then tells the other cores and wakes who waits.
     pub(super) fn run<R>(&self, act: impl FnOnce(&mut Core<T, N, DOORS>, u64) -> R) -> Option<R> {
         self.cores.with(|core| {
-            let mut core = core.borrow_mut();
-            let core = core.as_mut()?;
+            if !core.is_filled() {
+                return None;
+            }
+            let core = &mut *core.borrow_mut();
             let now = core.clock.now(P::long_counter(), P::LONG_COUNTER_BITS);
             let result = act(core, now);
-            self.tell_cores(core);
-            if core::mem::take(&mut core.gate.changed) {
-                core.gate.doors().filter_map(|door| door.waker.take()).for_each(Waker::wake);
-            }
+            self.tell(core);
             Some(result)
         })
+    }
+
+    /// Tells the other cores what they have not been told, and wakes who waits. One copy.
+    #[inline(never)]
+    fn tell(&self, core: &mut Core<T, N, DOORS>) {
+        self.tell_cores(core);
+        if core::mem::take(&mut core.gate.changed) {
+            core.gate.doors().filter_map(|door| door.waker.take()).for_each(Waker::wake);
+        }
     }
 
     /// The other cores of this chip and which nodes they are.
     fn others(&self) -> impl Iterator<Item = (CoreId, NodeId)> {
         let cores = (0..MAX_CORES).filter_map(CoreId::new).filter(|core| *core != P::core());
         let nodes = cores.map(|core| (core, self.nodes[core.index()].load(Ordering::Acquire)));
-        nodes.filter(|(_, node)| *node != NOBODY).map(|(core, node)| (core, NodeId(node)))
+        nodes.filter(|(_, node)| *node != NOBODY).map(|(core, node)| (core, NodeId(node - 1)))
     }
 
     fn tell_cores(&self, core: &mut Core<T, N, DOORS>) {

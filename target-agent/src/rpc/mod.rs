@@ -51,13 +51,12 @@ pub use client::Client;
 pub use envelope::Envelope;
 pub use server::{Caller, ClientPorts, Request, Server};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Guarded};
 use crate::name::Name;
 use crate::per_core::PerCore;
 use crate::platform::{MAX_CORES, Platform};
 use crate::port::{Inbox, Outbox};
 use clock::GateClock;
-use core::cell::RefCell;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use door::{Door, DoorId, Kind};
 use gate::Gate;
@@ -68,10 +67,10 @@ use stillpoint_core::delay::{Access, ThreadId};
 ///
 /// `DOORS` is how many inboxes of calls a core has at most: one per client, and one per client of a server.
 pub struct Rpc<P: 'static, const T: usize, const N: usize, const DOORS: usize = 4> {
-    cores: PerCore<P, RefCell<Option<Core<T, N, DOORS>>>>,
+    cores: PerCore<P, Guarded<Core<T, N, DOORS>>>,
     /// What each core has told the others, by thread.
     slots: [[NoticeSlot; T]; MAX_CORES],
-    /// Which node a core is, if it has begun; otherwise [`NOBODY`].
+    /// Which node a core is, counted from 1, if it has begun; otherwise [`NOBODY`].
     nodes: [AtomicU8; MAX_CORES],
     /// Whether delayed halts are unprotected, see [`Rpc::leave_unprotected`].
     unprotected: AtomicBool,
@@ -85,14 +84,14 @@ struct Core<const T: usize, const N: usize, const DOORS: usize> {
     taken: [[u32; T]; MAX_CORES],
 }
 
-const NOBODY: u8 = u8::MAX;
+const NOBODY: u8 = 0;
 
 impl<P: Platform, const T: usize, const N: usize, const DOORS: usize> Rpc<P, T, N, DOORS> {
     /// Gates that have not begun.
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            cores: PerCore::new([const { RefCell::new(None) }; MAX_CORES]),
+            cores: PerCore::new([const { Guarded::empty() }; MAX_CORES]),
             slots: [const { [const { NoticeSlot::new() }; T] }; MAX_CORES],
             nodes: [const { AtomicU8::new(NOBODY) }; MAX_CORES],
             unprotected: AtomicBool::new(false),
@@ -110,15 +109,14 @@ impl<P: Platform, const T: usize, const N: usize, const DOORS: usize> Rpc<P, T, 
     ) -> Result<(), RpcError> {
         let node = agent.node();
         self.cores.with(|core| {
-            let mut core = core.borrow_mut();
-            if core.is_some() {
+            if core.is_filled() {
                 return Err(RpcError::AlreadyBegun);
             }
-            *core =
-                Some(Core { gate: Gate::new(node, access), clock: GateClock::default(), taken: [[0; T]; MAX_CORES] });
+            let (clock, taken) = (GateClock::default(), [[0; T]; MAX_CORES]);
+            core.fill(|| Core { gate: Gate::new(node, access), clock, taken });
             Ok(())
         })?;
-        self.nodes[P::core().index()].store(node.0, Ordering::Release);
+        self.nodes[P::core().index()].store(node.0 + 1, Ordering::Release);
         agent.set_gate(self);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Two cores of one board, without a chip: what their logs say of accesses, and when a race halts them.
 extern crate std;
 use super::*;
-use crate::agent::{Agent, Agents, Shared as Blocks};
+use crate::agent::{Agent, Agents, Locals, Shared as Blocks};
 use crate::fake::{Fake, begin, deliver_bells, on};
 use crate::platform::CoreId;
 use crate::{Channel, Event};
@@ -17,7 +17,8 @@ type Core = Agent<Fake, 2, 2, LOG>;
 /// The agents of both cores, which have begun and not started, and the memory that a host would read.
 fn board(stamps: StampKind) -> [Core; 2] {
     let blocks: &'static Blocks<2, 2, LOG> = Box::leak(Box::new(Blocks::new()));
-    let agents: &'static Agents<Fake, 2, 2, LOG> = Box::leak(Box::new(Agents::new(blocks)));
+    let agents: &'static Agents<Fake, 2, 2, LOG> =
+        Box::leak(Box::new(Agents::new(blocks, Box::leak(Box::new(Locals::new())))));
     [CoreId::ZERO, CoreId::ONE]
         .map(|core| on(core, || agents.begin(Name(1), NodeId(core.index() as u8), stamps).unwrap()))
 }

@@ -73,7 +73,7 @@ fn purposes(symbol: &str, of: &Type, size: u64) -> Vec<(Purpose, u64)> {
             let control = of.logs_at.unwrap_or(size).min(size);
             return vec![(Purpose::ControlBlocks, control), (Purpose::LogRings, size - control)];
         }
-        _ if is("Agents") => Purpose::Agents,
+        _ if is("Locals") => Purpose::Agents,
         _ if is("Channel") => Purpose::Channels,
         _ if is("Serial") => Purpose::Links,
         _ if is("Stack") || is("Reserve") => Purpose::Stacks,
@@ -146,7 +146,7 @@ mod tests {
     fn a_static_is_for_what_its_type_is_for() {
         let of = |name: &str| purposes("token_ring::X", &named(name), 8);
         assert_eq!(of("Channel<token_ring::Token, 4, 64>"), [(Purpose::Channels, 8)]);
-        assert_eq!(of("Agents<Mps2An521, 4, 6, 65536>"), [(Purpose::Agents, 8)]);
+        assert_eq!(of("Locals<Mps2An521, 4, 6>"), [(Purpose::Agents, 8)]);
         assert_eq!(of("Channels"), [(Purpose::Program, 8)], "a name of the program's own");
         assert_eq!(purposes("STILLPOINT_DEFMT_RINGS", &named("[Ring; 2]"), 9), [(Purpose::Text, 9)]);
     }

@@ -79,7 +79,7 @@ fn sort_with(recorded: &Recorded, seed: u64, mistake: Mistake) -> Sorted {
         let position = (recorded.logs[node].len() - rest[node].len()) as u32;
         rest[node] = after;
         wall += 1;
-        let mut items = Vec::new();
+        let (mut items, mut run) = (Vec::new(), Vec::new());
         streams[node].push(position, piece, |item| items.push(item));
         for mut item in items {
             if let Item::Record(record) = &mut item {
@@ -90,8 +90,18 @@ fn sort_with(recorded: &Recorded, seed: u64, mistake: Mistake) -> Sorted {
             }
             sorted.records += usize::from(matches!(item, Item::Record(_)));
             sorted.gaps += usize::from(matches!(item, Item::Gap(_)));
-            order.push(node as u8, wall, item, &mut |event, clock| sorted.events.push((*event, clock.to_vec())));
+            let mut each = |event: &Event, clock: &[u32]| sorted.events.push((*event, clock.to_vec()));
+            // Records come alone or several at once, as whoever reads them likes.
+            match item {
+                Item::Record(record) if random.below(4) > 0 => run.push(record),
+                item => {
+                    order.extend(node as u8, wall, &run, &mut each);
+                    run.clear();
+                    order.push(node as u8, wall, item, &mut each);
+                }
+            }
         }
+        order.extend(node as u8, wall, &run, &mut |event, clock| sorted.events.push((*event, clock.to_vec())));
     }
     order.finish(&mut |event, clock| sorted.events.push((*event, clock.to_vec())));
     sorted.notes = order.take_notes();

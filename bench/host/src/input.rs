@@ -70,3 +70,13 @@ impl Iterator for Run {
         Some((node as u8, Record { event: Event::new(kind, arg), number, time: round as u64 * 50, message }))
     }
 }
+
+/// What a recorder read of one node at once: which node, and its records.
+pub type Piece = (u8, Vec<Record>);
+
+/// The first records of a run in the pieces in which a recorder reads them: a round of a node each.
+pub fn pieces(nodes: usize, records: usize) -> Vec<Piece> {
+    let records: Vec<_> = Run::new(nodes).take(records).collect();
+    let read_at_once = records.chunk_by(|(one, _), (next, _)| one == next);
+    read_at_once.map(|piece| (piece[0].0, piece.iter().map(|(_, record)| *record).collect())).collect()
+}

@@ -3,6 +3,7 @@ use super::clock::{LANES, merge_rows, newer};
 use super::sends::Sends;
 use super::taint::Taint;
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 /// Messages that were sent and not recorded.
 #[derive(Clone, Copy, Debug)]
@@ -78,15 +79,9 @@ pub(super) enum Answer {
     Twice,
 }
 
-/// What the quick way says of a message.
-pub(super) enum Next {
-    /// Its send, which the receiver knows of now.
-    Sent { number: u32 },
-    /// Nothing more was sent than so many.
-    NotYet(u32),
-    /// The long way must tell.
-    Odd,
-}
+/// A receiver has asked all there is to ask about a channel, while it had so many sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Settled(NonZeroU32);
 
 /// How many holes a session remembers exactly.
 const HOLES: usize = 64;
@@ -115,28 +110,41 @@ impl Session {
         self.count = count;
     }
 
-    /// A message was sent.
+    /// A message was sent of whose past nothing is in doubt.
     #[inline(always)]
+    pub fn send_clear<const P: usize>(&mut self, message: u32, number: u32, clock: &[[u32; LANES]; P]) {
+        if message.wrapping_sub(1) != self.count || self.waiting.is_full() {
+            return self.send(message, number, clock, None);
+        }
+        self.count = message;
+        self.waiting.push_clear(message, number, clock);
+    }
+
+    /// A message was sent.
+    #[inline(never)]
     pub fn send(&mut self, message: u32, number: u32, clock: &[[u32; LANES]], taint: Option<&Taint>) {
         if message.wrapping_sub(1) != self.count {
             self.skip_to(message.wrapping_sub(1), number, false);
         }
         self.count = message;
+        if self.waiting.is_full() {
+            self.make_room(clock.len());
+        }
         self.waiting.push(message, number, clock, taint);
-        if self.waiting.len() > MOST_WAITING {
+    }
+
+    fn make_room(&mut self, pieces: usize) {
+        if self.waiting.len() < MOST_WAITING {
+            self.waiting.grow(pieces);
+        } else {
             self.waiting.pop();
         }
     }
 
     /// Whether no other session can be meant, where there is only this.
-    #[inline(always)]
     fn is_certain(&self, asks: &Asks) -> bool {
-        if asks.knows.is_some() { asks.caught_up } else { self.ordinal == asks.ordinal }
-    }
-
-    /// How many messages wait for their receives.
-    pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.receiver == Some(asks.ordinal)
+            && if asks.knows.is_some() { asks.caught_up } else { self.ordinal == asks.ordinal }
     }
 
     /// What was sent before the gap was to the receiver's former life.
@@ -190,65 +198,108 @@ impl Session {
 }
 
 /// The sender's side of a channel.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Channel {
     pub from: u8,
-    /// Who waits for nothing but the next message.
-    pub waiter: Option<u8>,
-    /// Oldest first; there are several only while the receiver has not caught up with a reset.
-    pub sessions: Vec<Session>,
+    /// Who waits for nothing but the next message: the bit of a node, or none.
+    pub waiter: u32,
+    /// One more than there ever were sessions; before the first the newest is none.
+    opened: u32,
+    /// The session in which the sender is.
+    pub newest: Session,
+    /// Those before it, the latest first; there are some only while the receiver has not caught up with a reset.
+    older: Vec<Session>,
 }
 
 impl Channel {
+    pub fn new(from: u8) -> Self {
+        Self { from, waiter: 0, opened: 1, newest: Session::new(0, 0), older: Vec::new() }
+    }
+
     /// Looks for a message that a receive asks for, and merges what is known of it into the receiver's clock.
     pub fn ask(&mut self, asks: &Asks, message: u32, clock: &mut [[u32; LANES]]) -> Answer {
         let Some(at) = self.find(asks) else { return Answer::NotYet };
         // A receiver that has come to a session never asks for an older one.
-        self.sessions.drain(..at);
-        self.sessions.first_mut().map_or(Answer::NotYet, |session| session.ask(asks, message, clock))
+        self.older.truncate(at);
+        self.older.last_mut().unwrap_or(&mut self.newest).ask(asks, message, clock)
     }
 
-    /// The next message, where there is nothing to ask about it.
+    /// With which number of sessions there is nothing to ask about the next message, as things are; none if there is.
+    pub fn settled(&self, asks: &Asks) -> Option<Settled> {
+        let certain = self.opened != 1 && self.older.is_empty() && self.newest.is_certain(asks);
+        NonZeroU32::new(self.opened).filter(|_| certain).map(Settled)
+    }
+
+    /// Begins a session. What was settled is no longer.
+    pub fn open(&mut self, session: Session) {
+        let before = std::mem::replace(&mut self.newest, session);
+        if self.opened != 1 {
+            self.older.insert(0, before);
+        }
+        self.opened += 1;
+    }
+
+    /// The next message of a receiver, unless there is something to ask about it: says which event sent it.
     #[inline(always)]
-    pub fn next(&mut self, asks: &Asks, message: u32, clock: &mut [[u32; LANES]]) -> Next {
-        let [session] = &mut self.sessions[..] else { return Next::Odd };
-        if session.receiver != Some(asks.ordinal) {
-            return Next::Odd;
+    pub fn next<const P: usize>(
+        &mut self,
+        settled: Option<Settled>,
+        knows: Option<&Known>,
+        message: u32,
+        clock: &mut [[u32; LANES]; P],
+    ) -> Option<u32> {
+        let (is_settled, session) = (self.is_settled(settled), &mut self.newest);
+        let front = session.waiting.front()?;
+        if !is_settled || !front.is_clear(message) || !newer(message, session.consumed) {
+            return None;
         }
-        let Some(front) = session.waiting.front() else {
-            let is_next = message.wrapping_sub(1) == session.count && session.is_certain(asks);
-            return if is_next { Next::NotYet(session.count) } else { Next::Odd };
-        };
-        if front.message != message || front.tainted || !newer(message, session.consumed) || !session.is_certain(asks) {
-            return Next::Odd;
-        }
-        if asks.knows.is_some_and(|known| !known.allows(message, front.number)) {
-            return Next::Odd;
+        // A session's first message says in which life the sender is; a plain record does not.
+        if knows.is_some_and(|known| message == 1 || !known.allows(message, front.number)) {
+            return None;
         }
         let number = front.number;
-        merge_rows(clock, front.clock);
+        merge_rows(clock, front.clock.first_chunk::<P>()?);
         session.waiting.drop_clear();
         session.consumed = message;
-        Next::Sent { number }
+        Some(number)
     }
 
+    #[inline(always)]
+    fn is_settled(&self, settled: Option<Settled>) -> bool {
+        settled.map_or(0, |settled| settled.0.get()) == self.opened
+    }
+
+    /// How many messages a receiver has that lacks nothing but the next; none if there is more to it.
+    pub fn lacks(&self, settled: Option<Settled>, message: u32) -> Option<u32> {
+        let count = self.newest.count;
+        let is_next = message.wrapping_sub(1) == count && self.newest.waiting.front().is_none();
+        (self.is_settled(settled) && is_next).then_some(count)
+    }
+
+    /// The place of the session that a receiver asks about, the newest being the first.
     fn find(&self, asks: &Asks) -> Option<usize> {
+        let oldest = self.older.len();
+        let mut sessions = std::iter::once(&self.newest).chain(&self.older);
         match asks.knows {
+            _ if self.opened == 1 => None,
             // What was sent before the recording is in the first.
-            Some(known) => {
-                Some(self.sessions.iter().rposition(|session| !newer(session.opened, known.number)).unwrap_or(0))
-            }
-            None => self.sessions.first().filter(|session| session.ordinal == asks.ordinal).map(|_| 0),
+            Some(known) => Some(sessions.position(|session| !newer(session.opened, known.number)).unwrap_or(oldest)),
+            None => sessions.next_back().filter(|session| session.ordinal == asks.ordinal).map(|_| oldest),
         }
     }
 
     /// Whether nothing came since its only session counted so many.
     pub fn stands_at(&self, count: u32) -> bool {
-        matches!(&self.sessions[..], [session] if session.count == count)
+        self.opened != 1 && self.older.is_empty() && self.newest.count == count
     }
 
-    /// The newest session, in which the sender is.
+    /// The newest session, in which the sender is; none before its first life.
     pub fn current(&mut self) -> Option<&mut Session> {
-        self.sessions.last_mut()
+        (self.opened != 1).then_some(&mut self.newest)
+    }
+
+    /// How many messages wait for their receives.
+    pub fn waiting(&self) -> usize {
+        std::iter::once(&self.newest).chain(&self.older).map(|session| session.waiting.len()).sum()
     }
 }

@@ -155,7 +155,7 @@ impl CausalOrder {
         let state = &mut self.nodes[node];
         if message == 1 || state.ports[port].knows.is_none() {
             let knows = if exact || state.sync.is_some() { state.known_of(port, message) } else { None };
-            state.ports[port].knows = knows;
+            state.ports[port].know(knows);
         }
     }
 

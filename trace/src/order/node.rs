@@ -1,21 +1,13 @@
 //! What is known of one node while its log is read.
-use super::channel::Known;
+use super::channel::{Known, Settled};
 use super::clock::{self, LANES, newer};
+use super::queue::{Front, Queue};
 use super::taint::Taint;
 use crate::{Item, Sync, Why};
-use std::collections::VecDeque;
 use stillpoint_core::MAX_PORTS;
-use stillpoint_core::log::Record;
 
 /// The highest mode in which not every event is recorded.
 pub(super) const RESTRICTED: u8 = 1;
-
-/// Something of a log that waits for its turn, and when the recorder read it.
-#[derive(Clone, Debug)]
-pub(super) struct Queued {
-    pub wall: u64,
-    pub item: Item,
-}
 
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +39,21 @@ pub(super) struct Port {
     pub count: u32,
     /// What the node knew of its peer with a message of the present session.
     pub knows: Option<Known>,
+    /// It has asked all there is to ask about the channel.
+    pub settled: Option<Settled>,
+}
+
+impl Port {
+    /// Another thing is known of the peer, or nothing.
+    pub fn know(&mut self, knows: Option<Known>) {
+        (self.knows, self.settled) = (knows, None);
+    }
 }
 
 /// A node, read so far.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    pub queue: VecDeque<Queued>,
+    pub queue: Queue,
     /// Nothing is missing, in doubt or to be said before the next record: see `plain.rs`.
     pub plain: bool,
     /// Nothing comes after what is in the queue.
@@ -98,7 +99,7 @@ pub(super) struct Node {
 impl Node {
     pub fn new(width: usize) -> Self {
         Self {
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             plain: false,
             ended: false,
             seen: false,
@@ -125,9 +126,9 @@ impl Node {
 
     /// The number of the next record; none if nothing can be said.
     pub fn next(&self) -> Option<u32> {
-        self.sync.as_ref().map(|sync| sync.number).or_else(|| match self.queue.front()?.item {
-            Item::Record(Record { number, .. }) => Some(number.0),
-            _ => None,
+        self.sync.as_ref().map(|sync| sync.number).or_else(|| match self.queue.front()? {
+            Front::Record(record) => Some(record.number.0),
+            Front::Other(_) => None,
         })
     }
 
@@ -149,12 +150,12 @@ impl Node {
 
     /// Whether messages may have been sent, up to what is in the queue, that the log does not show.
     pub fn may_lack_sends(&self) -> bool {
-        let unseen = |queued: &Queued| match &queued.item {
+        let unseen = |item: &Item| match item {
             Item::Gap(_) | Item::Restart | Item::Broken(_) | Item::Causes { .. } => true,
             Item::Sync(sync) => sync.mode <= RESTRICTED,
             Item::Record(_) | Item::Unplaced(_) => false,
         };
-        self.gap || self.mode.is_some_and(|mode| mode <= RESTRICTED) || self.queue.iter().any(unseen)
+        self.gap || self.mode.is_some_and(|mode| mode <= RESTRICTED) || self.queue.others().any(unseen)
     }
 
     /// Whether there is nothing about the next record that only the long way can deal with.

@@ -1,95 +1,177 @@
 //! The quick way for what nearly every record is: one event more of a node of which nothing is missing or in doubt.
 //!
 //! It does what [`deliver`](CausalOrder::deliver) does where nothing was lost, nothing was left out, no life begins and
-//! no message is in question. Whatever else there is goes the long way.
-use super::channel::{Asks, Next};
-use super::clock::{newer, raise};
-use super::deliver::event_of;
-use super::node::Wait;
-use super::{CausalOrder, Out};
-use crate::{EventId, Past};
+//! no message is in question. Whatever else there is goes the long way. All records that were read at once go through
+//! here together, so that the node is looked up once.
+use super::channel::{Asks, Channel};
+use super::clock::{LANES, newer, raise};
+use super::node::{Node, Port, Wait};
+use super::{CausalOrder, Sink};
+use crate::{Event, EventId, Past};
 use stillpoint_core::log::Record;
 use stillpoint_core::{EventKind, MAX_PORTS};
 
-/// What became of a record.
-pub(super) enum Plain {
-    /// It is an event now.
-    Delivered,
-    /// It is an event now, and a message that this node waited for.
-    Wakes(u8),
-    /// Something has to come first.
-    Waits(Wait),
-    /// It must go the long way. Nothing was changed.
+/// How far the quick way led.
+pub(super) struct Progress {
+    /// So many records are events now.
+    pub delivered: usize,
+    /// Who waited for messages that are among them, one bit a node. They were not told.
+    pub awoken: u32,
+    /// Why it led no further.
+    pub stop: Stop,
+}
+
+/// Why there is no further record that went the quick way. Nothing was changed by the one that did not.
+#[derive(Clone, Copy)]
+pub(super) enum Stop {
+    /// All did.
+    End,
+    /// The channel has so many messages, and the receiver has all of them.
+    NotYet { channel: usize, count: u32 },
+    /// It must go the long way.
     Odd,
 }
 
 impl CausalOrder {
-    /// Delivers the next record of a node that is plain.
-    #[inline(always)]
-    pub(super) fn deliver_plain(&mut self, node: usize, record: &Record, wall: u64, each: Out<'_>) -> Plain {
-        let Some(state) = self.nodes.get_mut(node) else { return Plain::Odd };
-        let (kind, number) = (record.event.kind, record.number.0);
-        let odd = matches!(kind, EventKind::Halt | EventKind::Resume | EventKind::Reset);
-        if odd || !state.last.is_some_and(|last| newer(number, last)) {
-            return Plain::Odd;
+    /// Delivers the next records of a node that is plain, which were read at `wall`.
+    #[inline]
+    pub(super) fn deliver_plain<F>(&mut self, node: usize, records: &[Record], wall: u64, each: &mut F) -> Progress
+    where
+        F: Sink + ?Sized,
+    {
+        // As many pieces as `row` makes.
+        match self.width.div_ceil(LANES) {
+            0 | 1 => self.deliver_pieces::<1, F>(node, records, wall, each),
+            2 => self.deliver_pieces::<2, F>(node, records, wall, each),
+            3 | 4 => self.deliver_pieces::<4, F>(node, records, wall, each),
+            _ => self.deliver_pieces::<8, F>(node, records, wall, each),
         }
-        let mut partner = None;
-        if kind == EventKind::Receive {
-            match self.receive_plain(node, record) {
-                Ok(sent) => partner = Some(sent),
-                Err(other) => return other,
-            }
-        }
-        let Some(state) = self.nodes.get_mut(node) else { return Plain::Odd };
-        let clock = state.clock.as_flattened_mut();
-        raise(&mut clock[node], number);
-        state.last = Some(number);
-        let mut waiter = None;
-        if kind == EventKind::Send {
-            let message = record.message.unwrap_or(0);
-            let port = &mut state.ports[usize::from(record.event.arg) % MAX_PORTS];
-            port.count = message;
-            if let Some(at) = port.channel {
-                let channel = &mut self.channels[at];
-                waiter = channel.waiter;
-                if let Some(session) = channel.current() {
-                    session.send(message, number, &state.clock, None);
-                }
-            }
-        }
-        let event = event_of(node, number, record, wall, partner, Past::Known);
-        each(&event, &state.clock.as_flattened()[..self.width]);
-        waiter.map_or(Plain::Delivered, Plain::Wakes)
     }
 
-    /// Learns what led to the message that a plain node takes. Says which event sent it.
-    #[inline(always)]
-    fn receive_plain(&mut self, node: usize, record: &Record) -> Result<EventId, Plain> {
-        let (place, message) = (usize::from(record.event.arg) % MAX_PORTS, record.message.unwrap_or(0));
-        let port = &self.nodes[node].ports[place];
-        let Some(at) = port.channel else { return Err(Plain::Odd) };
-        let from = self.channels[at].from;
-        // A session's first message says in which life the sender is; a plain record does not.
-        let knows = port.knows.filter(|_| message != 1);
-        let caught_up = knows.is_some_and(|known| {
-            let sender = self.nodes.get(usize::from(from)).and_then(|sender| sender.last);
-            sender.is_some_and(|sender| !newer(known.number, sender))
-        });
-        let state = &mut self.nodes[node];
-        let asks = Asks { ordinal: state.ordinal, knows, caught_up };
-        match self.channels[at].next(&asks, message, &mut state.clock) {
-            Next::Sent { number } => {
-                let port = &mut state.ports[place];
-                port.count = message;
-                if message == 1 {
-                    port.knows = None;
-                }
-                Ok(EventId { node: port.peer.unwrap_or(node as u8), number })
-            }
-            Next::NotYet(count) if self.nodes.get(usize::from(from)).is_some_and(|sender| !sender.is_done()) => {
-                Err(Plain::Waits(Wait::Message { node: from, channel: at, after: Some(count) }))
-            }
-            Next::NotYet(_) | Next::Odd => Err(Plain::Odd),
+    /// The same, with clocks of so many pieces.
+    #[inline(never)]
+    fn deliver_pieces<const P: usize, F>(
+        &mut self,
+        node: usize,
+        records: &[Record],
+        wall: u64,
+        each: &mut F,
+    ) -> Progress
+    where
+        F: Sink + ?Sized,
+    {
+        let Self { nodes, channels, width, .. } = self;
+        let nothing = Progress { delivered: 0, awoken: 0, stop: Stop::Odd };
+        let Some(Node { clock, ports, last, ordinal, .. }) = nodes.get_mut(node) else { return nothing };
+        let width = *width;
+        let (Some(mut latest), Some(clock)) = (*last, clock.first_chunk_mut::<P>()) else { return nothing };
+        if node >= P * LANES || width > P * LANES {
+            return nothing;
         }
+        let id = EventId { node: node as u8, number: latest };
+        let what = stillpoint_core::Event::local(0);
+        let mut event = Event { id, time: Some(0), wall, what, message: None, partner: None, past: Past::Known };
+        let (mut left, mut awoken, mut stop) = (records.iter(), 0, Stop::End);
+        while let [record, ..] = left.as_slice() {
+            let (kind, number) = (record.event.kind, record.number.0);
+            if !newer(number, latest) {
+                stop = Stop::Odd;
+                break;
+            }
+            event.partner = None;
+            match kind {
+                EventKind::Halt | EventKind::Resume | EventKind::Reset => {
+                    stop = Stop::Odd;
+                    break;
+                }
+                EventKind::Receive => {
+                    if let Some(sent) = receive(ports, channels, record, clock) {
+                        event.partner = Some(sent);
+                    } else {
+                        stop = why_not(ports, channels, *ordinal, record);
+                        // It was only not settled yet that there is nothing to ask.
+                        if matches!(stop, Stop::End) {
+                            continue;
+                        }
+                        break;
+                    }
+                }
+                EventKind::Send => {
+                    raise(&mut clock.as_flattened_mut()[node], number);
+                    awoken |= send(ports, channels, record, clock);
+                }
+                _ => {}
+            }
+            raise(&mut clock.as_flattened_mut()[node], number);
+            latest = number;
+            event.id.number = number;
+            event.time = Some(record.time);
+            event.what = record.event;
+            event.message = record.message;
+            each(&event, &clock.as_flattened()[..width]);
+            left.next();
+        }
+        *last = Some(latest);
+        let delivered = records.len() - left.len();
+        Progress { delivered, awoken, stop }
+    }
+
+    /// What a node waits for that stopped; none if it waits for nothing.
+    pub(super) fn wait_after(&self, stop: Stop) -> Option<Wait> {
+        let Stop::NotYet { channel, count } = stop else { return None };
+        let from = self.channels[channel].from;
+        let comes = self.nodes.get(usize::from(from)).is_some_and(|sender| !sender.is_done());
+        comes.then_some(Wait::Message { node: from, channel, after: Some(count) })
+    }
+}
+
+/// Keeps the clock of a message for its receive. Says who waited for it.
+#[inline(always)]
+fn send<const P: usize>(
+    ports: &mut [Port; MAX_PORTS],
+    channels: &mut [Channel],
+    record: &Record,
+    clock: &[[u32; LANES]; P],
+) -> u32 {
+    let message = record.message.unwrap_or(0);
+    let port = &mut ports[usize::from(record.event.arg) % MAX_PORTS];
+    port.count = message;
+    let Some(channel) = port.channel.and_then(|at| channels.get_mut(at)) else { return 0 };
+    // A node that is plain has begun a life, and with it a session of each channel.
+    channel.newest.send_clear(message, record.number.0, clock);
+    channel.waiter
+}
+
+/// Learns what led to a message. Says which event sent it; none if that is not known so quickly.
+#[inline(always)]
+fn receive<const P: usize>(
+    ports: &mut [Port; MAX_PORTS],
+    channels: &mut [Channel],
+    record: &Record,
+    clock: &mut [[u32; LANES]; P],
+) -> Option<EventId> {
+    let message = record.message.unwrap_or(0);
+    let port = &mut ports[usize::from(record.event.arg) % MAX_PORTS];
+    let channel = channels.get_mut(port.channel?)?;
+    let number = channel.next(port.settled, port.knows.as_ref(), message, clock)?;
+    port.count = message;
+    Some(EventId { node: channel.from, number })
+}
+
+/// Why a message was not found quickly. At the end of its wits only until now, if the port can be settled.
+#[cold]
+fn why_not(ports: &mut [Port; MAX_PORTS], channels: &[Channel], ordinal: u32, record: &Record) -> Stop {
+    let message = record.message.unwrap_or(0);
+    let port = &mut ports[usize::from(record.event.arg) % MAX_PORTS];
+    let Some((at, channel)) = port.channel.and_then(|at| Some((at, channels.get(at)?))) else { return Stop::Odd };
+    let asks = Asks { ordinal, knows: port.knows, caught_up: false };
+    let before = port.settled;
+    if port.settled.is_none() && port.peer == Some(channel.from) {
+        port.settled = channel.settled(&asks);
+    }
+    match channel.lacks(port.settled, message) {
+        Some(count) => Stop::NotYet { channel: at, count },
+        None if port.settled != before => Stop::End,
+        None => Stop::Odd,
     }
 }

@@ -65,7 +65,7 @@ impl CausalOrder {
             let anew = newer(port.count, count);
             if let Some(channel) = port.channel.filter(|_| port.out).map(|at| &mut self.channels[at]) {
                 if anew {
-                    channel.sessions.push(Session::new(opened, state.ordinal));
+                    channel.open(Session::new(opened, state.ordinal));
                 }
                 if let Some(session) = channel.current() {
                     session.skip_to(count, number, first);
@@ -76,7 +76,7 @@ impl CausalOrder {
             }
             // In a gap the count may have begun anew and come as far as it was.
             if anew || state.gap || port.knows.is_none() || this && count == 0 {
-                port.knows = knows;
+                port.know(knows);
             }
             if !port.out && newer(count, if anew { 0 } else { port.count }) {
                 taken.push((place, count));
@@ -105,6 +105,8 @@ impl CausalOrder {
         let asks = Asks { ordinal: state.ordinal, knows: end.knows, caught_up };
         match self.channels[at].ask(&asks, message, &mut state.clock) {
             Answer::Sent { number, taint } => {
+                let end = &mut state.ports[port];
+                end.settled = self.channels[at].settled(&asks).filter(|_| end.peer == Some(from));
                 if let Some(taint) = taint {
                     state.add_taint(*taint);
                 }
@@ -117,6 +119,29 @@ impl CausalOrder {
             }
             Answer::NotYet => Learned::NotYet { from, channel: at },
             Answer::Twice => Learned::Twice,
+        }
+    }
+
+    /// A node begins a life: its channels count from the beginning.
+    pub(super) fn begin_life(&mut self, node: usize, number: u32) {
+        let state = &mut self.nodes[node];
+        // What was in doubt is over: a node that starts anew knows nothing.
+        state.taint = None;
+        // A halt before the first event has the number 0.
+        if state.last.is_some_and(|last| last != 0) {
+            state.ordinal += 1;
+            self.lives[node].push((number, state.clock.clone()));
+            self.notes.push(Note::Reset { node: node as u8, number });
+        }
+        for port in &mut state.ports {
+            port.count = 0;
+            port.know(None);
+            if let Some(channel) = port.channel.filter(|_| port.out) {
+                let mut session = Session::new(number, state.ordinal);
+                // Both ends were there when the recording began.
+                session.receiver = (state.ordinal == 0).then_some(0);
+                self.channels[channel].open(session);
+            }
         }
     }
 

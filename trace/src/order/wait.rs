@@ -2,8 +2,8 @@
 use super::CausalOrder;
 use super::clock::newer;
 use super::node::Wait;
-use crate::{EventId, Item, Note, Why};
-use stillpoint_core::log::Record;
+use super::queue::Front;
+use crate::{EventId, Note, Why};
 
 impl CausalOrder {
     /// A node waits. Says who goes on nevertheless.
@@ -11,7 +11,7 @@ impl CausalOrder {
         self.nodes[node].wait = Some(wait);
         match wait {
             Wait::Message { channel, after: Some(_), .. } => {
-                self.channels[channel].waiter = Some(node as u8);
+                self.channels[channel].waiter = 1 << node;
                 self.patient += 1;
             }
             _ => self.waiters[usize::from(wait.node())] |= 1 << node,
@@ -24,7 +24,7 @@ impl CausalOrder {
         let wait = self.nodes[node].wait.take()?;
         match wait {
             Wait::Message { channel, after: Some(_), .. } => {
-                self.channels[channel].waiter = None;
+                self.channels[channel].waiter = 0;
                 self.patient -= 1;
             }
             _ => self.waiters[usize::from(wait.node())] &= !(1 << node),
@@ -39,7 +39,7 @@ impl CausalOrder {
         }
         let state = &self.nodes[usize::from(node)];
         let channels = state.ports.iter().filter(|port| port.out).filter_map(|port| port.channel);
-        let patient = channels.filter_map(|channel| self.channels[channel].waiter).fold(0, |all, one| all | 1 << one);
+        let patient = channels.fold(0, |all, channel| all | self.channels[channel].waiter);
         let mut waiters = self.waiters[usize::from(node)] | patient;
         let mut awoken = 0;
         while waiters != 0 {
@@ -97,9 +97,9 @@ impl CausalOrder {
         let (chosen, why): (usize, fn(u8) -> Why) = match lacking.first() {
             Some(chosen) => (*chosen, Why::NotRecorded),
             None => {
-                let next = |node: &usize| match self.nodes[*node].queue.front()?.item {
-                    Item::Record(Record { number, .. }) => Some(EventId { node: *node as u8, number: number.0 }),
-                    _ => None,
+                let next = |node: &usize| match self.nodes[*node].queue.front()? {
+                    Front::Record(record) => Some(EventId { node: *node as u8, number: record.number.0 }),
+                    Front::Other(_) => None,
                 };
                 self.notes.push(Note::Cycle { events: path.iter().filter_map(next).collect() });
                 (node, Why::Damage)

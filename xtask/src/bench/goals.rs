@@ -71,6 +71,15 @@ impl Goal {
     }
 }
 
+/// How many times our instructions another causal order takes, at the number of nodes where that is least.
+fn times_ours(section: &Section, whose: &str) -> Option<f64> {
+    let times = [4, 8, 32].map(|nodes| {
+        let of = |whose: &str| section.number(&format!("causal order, {whose}, {nodes} nodes"));
+        Some(of(whose)? / of("stillpoint")?)
+    });
+    times.into_iter().collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
+}
+
 /// The largest of the counts whose names begin with this.
 fn dearest(section: &Section, prefix: &str) -> Option<f64> {
     counts(section, prefix).reduce(f64::max)
@@ -192,19 +201,22 @@ pub const GOALS: &[Goal] = &[
         idea: "look at the marker slot at the end of every event.",
     },
     Goal {
-        measure: "host: causal order with clocks, instructions of the same on `crdts` over ours (least of 4, 8, 32 nodes)",
-        reference: "same pipeline on the `crdts` crate",
+        measure: "host: causal order with clocks, instructions of the same on `crdts` over ours, as one writes it with `crdts` (least of 4, 8, 32 nodes)",
+        reference: "same pipeline on the `crdts` crate, natural",
         limit: Limit::AtLeast(10.0),
         section: Which::Host,
-        figure: |section| {
-            let times = [4, 8, 32].map(|nodes| {
-                let of = |whose: &str| section.number(&format!("causal order, {whose}, {nodes} nodes"));
-                Some(of("crdts")? / of("stillpoint")?)
-            });
-            times.into_iter().collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
-        },
-        cause: "at few nodes the clocks are a small part of what either pipeline does; queues and lookups are the rest.",
-        idea: "order whole runs of records between two messages at once.",
+        figure: |section| times_ours(section, "crdts, a copy for each event"),
+        cause: "at 4 nodes clocks are a small part of what either does; a record that must wait costs three times one that need not.",
+        idea: "fewer steps from a send to the one who waits for it.",
+    },
+    Goal {
+        measure: "host: the same, over a pipeline on `crdts` that was made as lean as ours",
+        reference: "same pipeline on the `crdts` crate, lean",
+        limit: Limit::AtLeast(10.0),
+        section: Which::Host,
+        figure: |section| times_ours(section, "crdts"),
+        cause: "at 4 nodes the clocks of `crdts` are so short that nothing of ours may cost more than 50 instructions an event: a local event takes 30, a message 85, and the rest is waiting.",
+        idea: "keep the messages of a channel by their number, so that neither side looks for them.",
     },
     Goal {
         measure: "host: causal order, instructions per event, dearest over cheapest number of events (linear: 1)",

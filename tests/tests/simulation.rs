@@ -62,6 +62,30 @@ proptest! {
     }
 }
 
+/// A schedule in which a quarter of all steps are halts and a quarter resets.
+fn restless(length: usize) -> impl Strategy<Value = Vec<u32>> {
+    const HALT: u32 = 233;
+    const RESET: u32 = 253;
+    let step = (any::<u32>(), 0..4).prop_map(|(choice, often)| match often {
+        0 => choice & !0xFF | HALT,
+        1 => choice & !0xFF | RESET,
+        _ => choice,
+    });
+    prop::collection::vec(step, 0..length)
+}
+
+proptest! {
+    #![proptest_config(config(3000))]
+
+    /// Halts that never get far because their initiator is reset, and halts of nodes that have not started.
+    #[test]
+    fn resets_in_the_middle_of_halts_keep_nobody_from_the_next_halt(
+        nodes in 2_usize..=5, shape: u64, choices in restless(60), links: bool, forgetful: bool, haste: bool,
+    ) {
+        holds(nodes, shape, choices, Adversity { resets: true, links, forgetful, haste })?;
+    }
+}
+
 proptest! {
     #![proptest_config(config(100))]
 

@@ -77,6 +77,27 @@ pub enum Phase {
     },
 }
 
+impl Phase {
+    /// Whether the application has begun, be it stopped or crashed since.
+    ///
+    /// # Example: a node that is halted before it starts
+    /// ```
+    /// use stillpoint_core::*;
+    /// let mut node = Node::<1>::new(NodeId(0), StampKind::Event).unwrap();
+    /// let _ = node.step(Input::Command(Command::Halt)).unwrap();
+    /// assert!(!node.phase().has_started());
+    /// ```
+    #[must_use]
+    pub const fn has_started(self) -> bool {
+        !matches!(
+            self,
+            Self::Starting
+                | Self::Draining { then: ResumeTo::Starting, .. }
+                | Self::Parked { then: ResumeTo::Starting, .. }
+        )
+    }
+}
+
 /// What a change of phase asks of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
@@ -90,6 +111,9 @@ pub(crate) enum Reaction {
     Leave,
 }
 
+/// How far apart the ids of two halts may be that a node compares, well within half of the circle that ids go round.
+const IN_REACH: u16 = 0x4000;
+
 /// The halting part of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Halting<const N: usize> {
@@ -100,6 +124,8 @@ pub(crate) struct Halting<const N: usize> {
     heard: HaltId,
     /// Whether the node really took part in `last`: only then can it know that it is over.
     took_part: bool,
+    /// No halt up to this one can still be on, as far as this node knows.
+    over: HaltId,
     pub(crate) order: HaltOrder<N>,
     /// The ports on which a marker of the present halt arrived.
     pub(crate) seen: PortSet,
@@ -112,6 +138,7 @@ impl<const N: usize> Halting<N> {
             last: HaltId(0),
             heard: HaltId(0),
             took_part: false,
+            over: HaltId(0),
             order: HaltOrder::new(),
             seen: PortSet::EMPTY,
         }
@@ -148,7 +175,19 @@ impl<const N: usize> Halting<N> {
                 let before = HaltId(id.0.wrapping_sub(1));
                 self.took_part &= self.last == before;
                 self.last = before;
+                if id.0.wrapping_sub(self.over.0) > IN_REACH {
+                    self.over = before;
+                }
             }
+        }
+    }
+
+    /// Memory that survived a reset knows of this halt, and so of all that were before it. If it is not over yet, the
+    /// node joins it again.
+    pub(crate) fn remember(&mut self, id: HaltId) {
+        self.hear_of(id);
+        if id.is_newer_than(self.over) {
+            self.over = id;
         }
     }
 
@@ -165,7 +204,11 @@ impl<const N: usize> Halting<N> {
         }
     }
 
-    /// Marker-receiving rule: a newer halt is adopted in every phase, the same one noted, an older one ignored.
+    /// Marker-receiving rule: a newer halt is adopted in every phase, the same one noted, one that is over ignored.
+    ///
+    /// Who starts a halt may not have heard of a newer one that never got far, because its initiator was reset. Such a
+    /// halt is older than what others heard of, and yet not over: whoever knows that goes on with it under a newer id,
+    /// which also reaches those it came from.
     pub(crate) fn on_marker(
         &mut self,
         me: NodeId,
@@ -178,6 +221,8 @@ impl<const N: usize> Halting<N> {
         let reaction = if newer || self.is_blank() {
             // A node that halts again after a reset halts last, though its name is on the marker already.
             self.enter(marker.id, marker.order.without(me).then(me), links, down)
+        } else if self.is_outnumbered(marker.id) {
+            self.enter(self.heard.next(), HaltOrder::new().then(me), links, down)
         } else {
             Reaction::Nothing
         };
@@ -185,6 +230,11 @@ impl<const N: usize> Halting<N> {
             self.seen = self.seen.with(port);
         }
         reaction
+    }
+
+    /// Whether a running node meets a halt that it only heard newer ones of, and so cannot have left.
+    fn is_outnumbered(&self, id: HaltId) -> bool {
+        !self.is_halted() && id.is_newer_than(self.over) && self.heard.is_newer_than(id)
     }
 
     /// Halts with `id`. Markers go to the ports in `links`; those in `down` cannot be reached.
@@ -267,6 +317,7 @@ impl<const N: usize> Halting<N> {
             ResumeTo::Suspended => Phase::Suspended,
             ResumeTo::Faulted => Phase::Faulted,
         };
+        self.over = self.last;
         self.seen = PortSet::EMPTY;
         self.order = HaltOrder::new();
         Reaction::Leave

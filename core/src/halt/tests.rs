@@ -114,11 +114,43 @@ fn a_node_stopped_alone_stays_so_after_a_consistent_halt() {
 }
 
 #[test]
-fn a_halt_is_newer_than_all_that_the_node_heard_of_and_an_older_one_is_stale() {
+fn a_halt_is_newer_than_all_that_the_node_heard_of() {
     let mut halting = running();
     halting.hear_of(HaltId(4));
-    assert_eq!(halting.on_marker(ME, P0, &marker(3), LINKS, NONE), Reaction::Nothing);
     assert_eq!((halting.initiate(ME, LINKS, NONE), halting.last), (Reaction::Halt, HaltId(5)));
+}
+
+#[test]
+fn a_halt_whose_initiator_had_not_heard_of_a_newer_one_goes_on_under_a_newer_id() {
+    let mut halting = parked(2);
+    halting.release(HaltId(2));
+    halting.hear_of(HaltId(4));
+    assert_eq!(halting.on_marker(ME, P0, &marker(3), LINKS, NONE), Reaction::Halt);
+    assert_eq!((halting.last, halting.order.nodes()), (HaltId(5), &[ME][..]));
+    assert_eq!(halting.on_marker(ME, P0, &marker(3), LINKS, NONE), Reaction::Nothing);
+}
+
+#[test]
+fn a_halt_that_the_node_has_left_is_stale_whatever_it_heard_of_since() {
+    let mut halting = parked(3);
+    halting.release(HaltId(3));
+    halting.hear_of(HaltId(5));
+    for stale in [2, 3] {
+        assert_eq!(halting.on_marker(ME, P0, &marker(stale), LINKS, NONE), Reaction::Nothing);
+    }
+    assert!(halting.is_running());
+}
+
+#[test]
+fn what_survived_a_reset_is_stale_but_for_the_last_which_may_still_be_on() {
+    let mut halting = Halting::<4>::new();
+    halting.remember(HaltId(7));
+    halting.hear_of(HaltId(9));
+    assert_eq!(halting.on_marker(ME, P0, &marker(7), LINKS, NONE), Reaction::Nothing);
+    let mut halting = Halting::<4>::new();
+    halting.remember(HaltId(7));
+    assert_eq!(halting.on_marker(ME, P0, &marker(6), LINKS, NONE), Reaction::Nothing);
+    assert_eq!(halting.on_marker(ME, P0, &marker(7), LINKS, NONE), Reaction::Halt);
 }
 
 #[test]

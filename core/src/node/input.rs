@@ -23,8 +23,6 @@ pub enum Input<'a, const N: usize> {
     Start {
         /// The last event number that retained memory knows of; zero if it knows nothing.
         known: EventNumber,
-        /// The last halt that retained memory knows of.
-        last_halt: HaltId,
     },
     /// A local step: a tracepoint, timer, call, return, access, or what only replay records.
     Event(Event),
@@ -107,7 +105,7 @@ impl<const N: usize> Input<'_, N> {
     /// A start with nothing retained.
     #[must_use]
     pub const fn start() -> Self {
-        Self::Start { known: EventNumber(0), last_halt: HaltId(0) }
+        Self::Start { known: EventNumber(0) }
     }
 }
 

@@ -208,6 +208,21 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.halting.known()
     }
 
+    /// Tells a new node of the last halt that memory knows of which survived a reset, before anything else happens: the
+    /// node can be asked to halt before it starts, and what it starts then has to be newer.
+    ///
+    /// # Example: the next halt is a newer one
+    /// ```
+    /// use stillpoint_core::*;
+    /// let mut node = Node::<1>::new(NodeId(0), StampKind::Event).unwrap();
+    /// node.remember_halt(HaltId(7));
+    /// let _ = node.step(Input::Command(Command::Halt)).unwrap();
+    /// assert_eq!(node.last_halt(), HaltId(8));
+    /// ```
+    pub fn remember_halt(&mut self, last: HaltId) {
+        self.halting.remember(last);
+    }
+
     /// Who halted before the node in the present halt, and the node itself last.
     #[must_use]
     pub const fn order(&self) -> &HaltOrder<N> {

@@ -27,7 +27,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             Input::Event(_) | Input::Send { .. } | Input::Receive { .. } | Input::Watch { .. } => {
                 Err(StepError::NotServed)
             }
-            Input::Start { known, last_halt } => self.start(known, last_halt),
+            Input::Start { known } => self.start(known),
             Input::Fault { cause } => self.fault(cause),
             Input::Marker { port, marker } => self.marker(port, marker),
             Input::Delivered { ports, id } => Ok(self.delivered(ports, id)),
@@ -234,7 +234,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     #[cold]
     #[inline(never)]
-    fn start(&mut self, known: EventNumber, last_halt: HaltId) -> Result<Effects, StepError> {
+    fn start(&mut self, known: EventNumber) -> Result<Effects, StepError> {
         if self.halting.phase != Phase::Starting {
             return Err(StepError::AlreadyStarted);
         }
@@ -243,8 +243,6 @@ impl<const N: usize, const P: usize> Node<N, P> {
         if known != EventNumber(0) {
             self.clock.start_epoch_after(self.id, known);
         }
-        // Only heard of: if it is not over yet, the node joins it again.
-        self.halting.hear_of(last_halt);
         self.halting.phase = Phase::Running;
         Ok(self.happen_rarely(Event::new(EventKind::Reset, self.number().epoch().into())))
     }

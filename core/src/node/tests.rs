@@ -226,8 +226,8 @@ fn a_node_that_restarts_in_a_halt_does_not_end_it_for_the_others() {
     let _ = hand_marker(&a, &mut b);
     let mut restarted = Node::<2>::new(A, StampKind::Vector).unwrap();
     restarted.connect(OUT, Direction::Out, B).unwrap();
-    let retained = Input::Start { known: a.number(), last_halt: a.last_halt() };
-    let _ = restarted.step(retained).unwrap();
+    restarted.remember_halt(a.last_halt());
+    let _ = restarted.step(Input::Start { known: a.number() }).unwrap();
     let effects = restarted.step(Input::Hello { port: OUT, hello: b.hello(IN).unwrap(), resumed: false }).unwrap();
     assert_eq!(effects.releases, PortSet::EMPTY);
     let owed = b.step(Input::Hello { port: IN, hello: restarted.hello(OUT).unwrap(), resumed: false }).unwrap();

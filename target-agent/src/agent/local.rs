@@ -12,9 +12,7 @@ use crate::time::TICK_SHIFT;
 use stillpoint_core::control::SlotBlock;
 use stillpoint_core::log::{LogRing, LogWriter, TextPlacer};
 use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
-use stillpoint_core::{
-    Command, Effects, Event, HaltId, Input, MessageStamp, Node, Phase, PortId, PortSet, Quick, Then,
-};
+use stillpoint_core::{Command, Effects, Event, HaltId, Input, MessageStamp, Node, PortId, PortSet, Quick, Then};
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,
@@ -121,6 +119,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
 
     pub fn begin<P: Platform>(&mut self) {
         self.memory = P::retained().read().unwrap_or(Memory::NOTHING).after_boot();
+        self.node.remember_halt(self.memory.last_halt);
         // What the host chose counts until it chooses anew: a reset may come when nobody looks.
         let _taken = self.node.serve(Input::Command(Command::Record(self.memory.recording)));
         P::retained().write(self.memory);
@@ -129,17 +128,18 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     /// Starts the node, above all that is remembered of it.
     pub fn start<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>) -> Option<Then> {
         self.resynchronise::<P>();
-        let (known, last_halt) = (self.memory.known(), self.memory.last_halt);
-        let then = self.step::<P, LOG>(ring, Input::Start { known, last_halt });
+        let then = self.step::<P, LOG>(ring, Input::Start { known: self.memory.known() });
         self.retain::<P>();
         then
     }
 
     /// Keeps the memory that survives a reset true. Not at every event: epoch and halt seldom change.
     pub fn retain<P: Platform>(&mut self) {
-        let (epoch, last_halt) = (self.node.number().epoch(), self.node.last_halt());
-        let memory = Memory { epoch, last_halt, recording: self.node.recording(), ..self.memory };
-        if memory != self.memory && !matches!(self.node.phase(), Phase::Starting) {
+        // Before it starts, a node is in no epoch; but it may halt.
+        let epoch = if self.node.phase().has_started() { self.node.number().epoch() } else { self.memory.epoch };
+        let (last_halt, recording) = (self.node.last_halt(), self.node.recording());
+        let memory = Memory { epoch, last_halt, recording, ..self.memory };
+        if memory != self.memory {
             self.memory = memory;
             P::retained().write(memory);
         }

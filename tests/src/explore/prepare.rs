@@ -44,7 +44,8 @@ fn tell(node: &mut Core, input: Input<'_, NODES>) {
 fn age(shape: Shape, nodes: &mut [Core; NODES]) {
     let half = EventNumber(0x7E00_0000);
     for node in nodes.iter_mut() {
-        tell(node, Input::Start { known: half, last_halt: HaltId(0x7FFF) });
+        node.remember_halt(HaltId(0x7FFF));
+        tell(node, Input::Start { known: half });
     }
     talk(shape, nodes);
     for node in nodes.iter_mut() {

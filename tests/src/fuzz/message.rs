@@ -24,8 +24,7 @@ pub fn stamp(data: &[u8]) {
 fn receive_all<const N: usize>(mut bytes: Bytes<'_>) {
     let mut node = Node::<N, 1>::new(NodeId(0), StampKind::Vector).unwrap();
     node.connect(PORT, Direction::In, NodeId(1)).unwrap();
-    let (known, last_halt) = (EventNumber(bytes.word()), HaltId(0));
-    let _ = node.step(Input::Start { known, last_halt }).unwrap();
+    let _ = node.step(Input::Start { known: EventNumber(bytes.word()) }).unwrap();
     while !bytes.is_empty() {
         let message = bytes.piece(160);
         let before = node.clone();

@@ -44,7 +44,7 @@ fn told_anything(node: &mut Tested, before: &Tested, bytes: &mut Bytes<'_>, log:
     let id = HaltId(bytes.below(8).into());
     let (mut stamp, marker) = ([0; ROOM], any_marker(bytes, id));
     let input = match bytes.below(14) {
-        0 => Input::Start { known: EventNumber(bytes.word()), last_halt: id },
+        0 => Input::Start { known: EventNumber(bytes.word()) },
         1 => Input::Event(any_event(bytes)),
         2 => Input::Send { port, stamp: &mut stamp[bytes.below(2).into()..] },
         3 => Input::Receive { port, stamp: bytes.piece(ROOM as u8) },

@@ -235,6 +235,14 @@ impl<const N: usize, const S: usize> System<N, S> {
             let label = self.channels[edge].label(lane);
             tell!(self, "{node}: marker #{} from {label} changes nothing", marker.id.0);
         }
+        if is_first && effects.halt != marker.id {
+            // Older than a halt that the node heard of: it goes on under a newer id, unless everybody has left it.
+            let is_over = self.released.contains(&marker.id) && !self.released_early.contains(&marker.id);
+            if is_over || !self.started.contains(&marker.id) {
+                return Err(Violation::NobodyStarted(node, effects.halt));
+            }
+            return self.apply(node, &effects, None, Cause::Own);
+        }
         self.apply(node, &effects, None, Cause::Marker)
     }
 

@@ -18,10 +18,12 @@ impl<const N: usize, const S: usize> System<N, S> {
         let member = &mut self.members[node];
         if !retains {
             member.retained = (EventNumber(0), HaltId(0));
-        } else if member.has_started() {
-            member.retained = (member.node.number(), member.node.last_halt());
+        } else {
+            let number = if member.has_started() { member.node.number() } else { member.retained.0 };
+            member.retained = (number, member.node.last_halt());
         }
         member.node = Member::<N, S>::fresh_node(&self.setup, node, &ends);
+        member.node.remember_halt(member.retained.1);
         member.app = Default::default();
         member.log.writer = LogWriter::new();
         member.life += 1;
@@ -96,11 +98,11 @@ impl<const N: usize, const S: usize> System<N, S> {
 
     /// A node starts, above all that is known of it, and introduces itself if this is not its first life.
     pub(super) fn start_node(&mut self, node: usize) -> Result<(), Violation> {
-        let (mut known, last_halt) = self.members[node].retained;
+        let mut known = self.members[node].retained.0;
         if self.setup.sabotage == Some(Sabotage::ForgetEpoch) {
             known = EventNumber(0);
         }
-        let effects = self.step(node, Input::Start { known, last_halt })?;
+        let effects = self.step(node, Input::Start { known })?;
         let number = self.members[node].node.number();
         if let Some(knower) = self.reference.knower(node, number) {
             return Err(Violation::StaleStart { node, knower });

@@ -149,11 +149,7 @@ impl<const N: usize, const S: usize> Member<N, S> {
     /// Whether the node has started in this life.
     #[must_use]
     pub fn has_started(&self) -> bool {
-        use stillpoint_core::ResumeTo::Starting;
-        !matches!(
-            self.node.phase(),
-            Phase::Starting | Phase::Draining { then: Starting, .. } | Phase::Parked { then: Starting, .. }
-        )
+        self.node.phase().has_started()
     }
 
     /// Whether the application crashed in this life.

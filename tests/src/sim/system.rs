@@ -34,6 +34,8 @@ pub struct System<const N: usize, const S: usize = 8192> {
     pub started: Vec<HaltId>,
     /// Halts that the host released.
     pub released: Vec<HaltId>,
+    /// Those of them that were released before everybody had stopped in them.
+    pub released_early: Vec<HaltId>,
     /// Predicates that fired, and where.
     pub fired: Vec<(usize, SlotSet)>,
     /// The linked predicate that is armed, if any.
@@ -77,8 +79,19 @@ impl<const N: usize, const S: usize> System<N, S> {
             channel
         });
         let (channels, reference) = (channels.collect(), Reference::new(N, &setup.edges));
-        let (started, released, fired) = (Vec::new(), Vec::new(), Vec::new());
-        Self { setup, members, channels, reference, started, released, fired, linked: None, story: None, now: 0 }
+        Self {
+            setup,
+            members,
+            channels,
+            reference,
+            started: Vec::new(),
+            released: Vec::new(),
+            released_early: Vec::new(),
+            fired: Vec::new(),
+            linked: None,
+            story: None,
+            now: 0,
+        }
     }
 
     /// All nodes start, with nothing retained.
@@ -226,6 +239,9 @@ impl<const N: usize, const S: usize> System<N, S> {
     pub fn release(&mut self, node: usize, halt: HaltId) -> Result<bool, Violation> {
         tell!(self, "host: release halt {}, at {node}", halt.0);
         self.released.push(halt);
+        if self.halt_of_all() != Ok(halt) {
+            self.released_early.push(halt);
+        }
         let effects = self.step(node, Input::Command(Command::Release(halt)))?;
         self.apply(node, &effects, None, Cause::Own)?;
         Ok(effects.then == Then::Resume)

@@ -16,7 +16,8 @@ use stillpoint_core::predicate::{
     Detector, EvalContext, Generation, Op, Outcome, Predicates, Program, ProgramBuilder, Relation, SlotId,
 };
 use stillpoint_core::{
-    Command, Direction, Effects, Event, HaltId, HaltMarker, Input, Node, NodeId, PortId, StampKind, VectorClock,
+    Command, Direction, Effects, Event, HaltId, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, Quick, StampKind,
+    VectorClock,
 };
 
 /// Measures `$body` under a name. The labels are those of the first instruction after each of them.
@@ -38,6 +39,8 @@ fn counter() -> u32 {
     !unsafe { core::ptr::without_provenance::<u32>(DUAL_TIMER + 4).read_volatile() }
 }
 
+/// Ticks of the log are that much coarser than the counter, as an agent's.
+const TICK_SHIFT: u32 = 4;
 static RING: LogRing<65536> = LogRing::new();
 const OUT: PortId = PortId(0);
 const IN: PortId = PortId(1);
@@ -74,40 +77,97 @@ fn defmt_record(number: u32) {
     span!("defmt", defmt::info!("answered {=u32}", number));
 }
 
-/// What an agent does at a tracepoint: the event that is logged is the one that was told, whose kind is known here.
-#[inline(always)]
-fn local_event(node: &mut Node<4>, writer: &mut LogWriter<4>, tag: u16) {
-    let event = Event::local(tag);
-    if let Ok(Effects { log: Some(_), .. }) = node.step(Input::Event(event)) {
-        writer.push(&RING, &event, counter(), &node.standing());
+/// A log and its time, as an agent has them.
+struct Log {
+    writer: LogWriter<4>,
+    counter: u32,
+}
+
+impl Log {
+    const fn new() -> Self {
+        Self { writer: LogWriter::new(), counter: 0 }
+    }
+
+    /// What an agent does with an event that is to be recorded: a short record, or any other in a function of its own.
+    #[inline(always)]
+    fn record(&mut self, node: &Node<4>, event: &Event) {
+        let ticks = counter().wrapping_sub(self.counter) >> TICK_SHIFT;
+        self.counter = self.counter.wrapping_add(ticks << TICK_SHIFT);
+        let short = LogWriter::<4>::short_record(event);
+        if !short.is_some_and(|first| self.writer.push_short(&RING, first, ticks, node.number())) {
+            self.push(node, *event, ticks);
+        }
+    }
+
+    #[inline(never)]
+    fn push(&mut self, node: &Node<4>, event: Event, ticks: u32) {
+        self.writer.push(&RING, &event, self.writer.time_after(ticks), &node.standing());
     }
 }
 
+/// What an agent does at a tracepoint: the quick way, which nothing that is measured here leaves.
+#[inline(always)]
+fn local_event(node: &mut Node<4>, log: &mut Log, tag: u16) {
+    let event = Event::local(tag);
+    match node.quick_event(&event) {
+        Some(quick) if quick.satisfied.is_empty() => {
+            if quick.is_recorded {
+                log.record(node, &event);
+            }
+        }
+        _ => not_quick(),
+    }
+}
+
+/// The same for a message that is sent: where its stamp begins.
+#[inline(always)]
+fn send<const N: usize>(node: &mut Node<N>, bytes: &mut [u8]) -> Quick {
+    match node.quick_send(OUT, bytes) {
+        Some(quick) if quick.satisfied.is_empty() => quick,
+        _ => not_quick(),
+    }
+}
+
+/// The same for one that is received, whose stamp is found first.
+#[inline(always)]
+fn receive<const N: usize>(node: &mut Node<N>, bytes: &[u8]) -> Quick {
+    match MessageStamp::read::<N>(bytes).and_then(|stamp| node.quick_receive(IN, &stamp)) {
+        Some(quick) if quick.satisfied.is_empty() => quick,
+        _ => not_quick(),
+    }
+}
+
+#[cold]
 #[inline(never)]
-fn local_record(node: &mut Node<4>, writer: &mut LogWriter<4>, tag: u16) {
+fn not_quick() -> ! {
+    panic!("a usual event took a step")
+}
+
+#[inline(never)]
+fn local_record(node: &mut Node<4>, log: &mut Log, tag: u16) {
     span!("local_record", {
-        local_event(node, writer, tag);
+        local_event(node, log, tag);
     });
 }
 
 #[inline(never)]
-fn recording_off(node: &mut Node<4>, writer: &mut LogWriter<4>, tag: u16) {
+fn recording_off(node: &mut Node<4>, log: &mut Log, tag: u16) {
     span!("recording_off", {
-        local_event(node, writer, tag);
+        local_event(node, log, tag);
     });
 }
 
 #[inline(never)]
-fn one_comparison(node: &mut Node<4>, writer: &mut LogWriter<4>, tag: u16) {
+fn one_comparison(node: &mut Node<4>, log: &mut Log, tag: u16) {
     span!("one_armed", {
-        local_event(node, writer, tag);
+        local_event(node, log, tag);
     });
 }
 
 #[inline(never)]
-fn four_comparisons(node: &mut Node<4>, writer: &mut LogWriter<4>, tag: u16) {
+fn four_comparisons(node: &mut Node<4>, log: &mut Log, tag: u16) {
     span!("four_armed", {
-        local_event(node, writer, tag);
+        local_event(node, log, tag);
     });
 }
 
@@ -140,46 +200,42 @@ fn evaluate(node: &Node<4>, evaluation: Evaluation) {
 
 #[inline(never)]
 fn send_4(node: &mut Node<4>, bytes: &mut [u8]) -> usize {
-    span!("send_4", node.step(Input::Send { port: OUT, stamp: bytes }).map_or(0, |effects| effects.stamp.into()))
+    span!("send_4", send(node, bytes).begin.into())
 }
 
 #[inline(never)]
-fn receive_4(node: &mut Node<4>, bytes: &[u8]) -> usize {
-    span!("receive_4", node.step(Input::Receive { port: IN, stamp: bytes }).map_or(0, |effects| effects.stamp.into()))
+fn receive_4(node: &mut Node<4>, bytes: &[u8]) -> bool {
+    span!("receive_4", receive(node, bytes).is_recorded)
 }
 
 #[inline(never)]
 fn send_32(node: &mut Node<32>, bytes: &mut [u8]) -> usize {
-    span!("send_32", node.step(Input::Send { port: OUT, stamp: bytes }).map_or(0, |effects| effects.stamp.into()))
+    span!("send_32", send(node, bytes).begin.into())
 }
 
 #[inline(never)]
-fn receive_32(node: &mut Node<32>, bytes: &[u8]) -> usize {
-    span!("receive_32", node.step(Input::Receive { port: IN, stamp: bytes }).map_or(0, |effects| effects.stamp.into()))
+fn receive_32(node: &mut Node<32>, bytes: &[u8]) -> bool {
+    span!("receive_32", receive(node, bytes).is_recorded)
 }
 
 #[inline(never)]
-fn send_record_4(node: &mut Node<4>, writer: &mut LogWriter<4>, bytes: &mut [u8]) -> usize {
-    const EVENT: Event = Event::send(OUT);
+fn send_record_4(node: &mut Node<4>, log: &mut Log, bytes: &mut [u8]) -> usize {
     span!("send_record_4", {
-        let effects = node.step(Input::Send { port: OUT, stamp: bytes }).unwrap_or(Effects::NONE);
-        if effects.log.is_some() {
-            writer.push(&RING, &EVENT, counter(), &node.standing());
+        let quick = send(node, bytes);
+        if quick.is_recorded {
+            log.record(node, &Event::send(OUT));
         }
-        effects.stamp.into()
+        quick.begin.into()
     })
 }
 
 #[inline(never)]
-fn receive_record_4(node: &mut Node<4>, writer: &mut LogWriter<4>, bytes: &[u8]) -> usize {
-    const EVENT: Event = Event::receive(IN);
+fn receive_record_4(node: &mut Node<4>, log: &mut Log, bytes: &[u8]) {
     span!("receive_record_4", {
-        let effects = node.step(Input::Receive { port: IN, stamp: bytes }).unwrap_or(Effects::NONE);
-        if effects.log.is_some() {
-            writer.push(&RING, &EVENT, counter(), &node.standing());
+        if receive(node, bytes).is_recorded {
+            log.record(node, &Event::receive(IN));
         }
-        effects.stamp.into()
-    })
+    });
 }
 
 #[inline(never)]
@@ -217,27 +273,27 @@ fn text() {
 
 #[inline(never)]
 fn records() {
-    let (mut node, mut writer) = (node::<4>(0), LogWriter::new());
+    let (mut node, mut log) = (node::<4>(0), Log::new());
     for round in 0..200 {
-        local_record(black_box(&mut node), &mut writer, black_box(round & 63));
+        local_record(black_box(&mut node), &mut log, black_box(round & 63));
     }
     evaluate(&node, evaluation_none);
     arm(&mut node, SlotId::ALL[0]);
     evaluate(&node, evaluation_one);
     for round in 0..20 {
-        one_comparison(black_box(&mut node), &mut writer, black_box(round));
+        one_comparison(black_box(&mut node), &mut log, black_box(round));
     }
     SlotId::ALL.into_iter().skip(1).for_each(|slot| arm(&mut node, slot));
     evaluate(&node, evaluation_four);
     for round in 0..20 {
-        four_comparisons(black_box(&mut node), &mut writer, black_box(round));
+        four_comparisons(black_box(&mut node), &mut log, black_box(round));
     }
     SlotId::ALL.into_iter().for_each(|slot| {
         let _ = node.step(Input::Command(Command::Remove { slot })).unwrap();
     });
     let _ = node.step(Input::Command(Command::Record(Recording::OFF))).unwrap();
     for round in 0..20 {
-        recording_off(black_box(&mut node), &mut writer, black_box(round));
+        recording_off(black_box(&mut node), &mut log, black_box(round));
     }
 }
 
@@ -251,7 +307,7 @@ fn messages() {
         let _ = node.step(Input::start()).unwrap();
         node
     });
-    let mut writers: [LogWriter<4>; 4] = core::array::from_fn(|_| LogWriter::new());
+    let mut logs: [Log; 4] = core::array::from_fn(|_| Log::new());
     let mut bytes = [0; Node::<4>::STAMP_ROOM];
     for round in 0..40 {
         for from in 0..4 {
@@ -261,11 +317,11 @@ fn messages() {
                 let sent = nodes[from].step(Input::Send { port: OUT, stamp: &mut bytes }).unwrap().stamp;
                 let _ = nodes[to].step(Input::Receive { port: IN, stamp: &bytes[..sent.into()] }).unwrap();
             } else if round < 20 {
-                let length = send_4(black_box(&mut nodes[from]), black_box(&mut bytes));
-                receive_4(black_box(&mut nodes[to]), black_box(&bytes[..length]));
+                let begin = send_4(black_box(&mut nodes[from]), black_box(&mut bytes));
+                receive_4(black_box(&mut nodes[to]), black_box(&bytes[begin..]));
             } else {
-                let length = send_record_4(black_box(&mut nodes[from]), &mut writers[from], black_box(&mut bytes));
-                receive_record_4(black_box(&mut nodes[to]), &mut writers[to], black_box(&bytes[..length]));
+                let begin = send_record_4(black_box(&mut nodes[from]), &mut logs[from], black_box(&mut bytes));
+                receive_record_4(black_box(&mut nodes[to]), &mut logs[to], black_box(&bytes[begin..]));
             }
         }
     }
@@ -280,9 +336,9 @@ fn messages_of_32() {
     let mut bytes = [0; Node::<32>::STAMP_ROOM];
     for _ in 0..10 {
         for (from, to) in [(0, 1), (1, 0)] {
-            let length = send_32(black_box(&mut pair[from]), black_box(&mut bytes));
-            receive_32(black_box(&mut pair[to]), black_box(&bytes[..length]));
-            BYTES.store(length as u32, Ordering::Relaxed);
+            let begin = send_32(black_box(&mut pair[from]), black_box(&mut bytes));
+            receive_32(black_box(&mut pair[to]), black_box(&bytes[begin..]));
+            BYTES.store(begin as u32, Ordering::Relaxed);
         }
     }
 }

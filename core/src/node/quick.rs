@@ -10,15 +10,15 @@ use crate::{Event, MessageStamp, PortId, StampKind};
 
 /// What the quick way leaves to do.
 ///
-/// # Example: the first message of a channel carries a full stamp, which is not quick
+/// # Example: the first message of a channel carries a full stamp, the second what changed
 /// ```
 /// use stillpoint_core::{Direction, Input, Node, NodeId, PortId, StampKind};
 /// let mut node = Node::<2>::new(NodeId(0), StampKind::Vector).unwrap();
 /// node.connect(PortId(0), Direction::Out, NodeId(1)).unwrap();
 /// let _ = node.step(Input::start()).unwrap();
 /// let mut stamp = [0; Node::<2>::STAMP_ROOM];
-/// assert_eq!(node.quick_send(PortId(0), &mut stamp), None);
-/// let _ = node.step(Input::Send { port: PortId(0), stamp: &mut stamp }).unwrap();
+/// let quick = node.quick_send(PortId(0), &mut stamp).unwrap();
+/// assert_eq!(stamp[quick.begin.into()..].len(), 9);
 /// let quick = node.quick_send(PortId(0), &mut stamp).unwrap();
 /// assert!(quick.is_recorded && quick.satisfied.is_empty());
 /// assert_eq!(stamp[quick.begin.into()..].len(), 2);
@@ -30,6 +30,8 @@ pub struct Quick {
     pub begin: u8,
     /// Whether the event is to be recorded.
     pub is_recorded: bool,
+    /// Whether it takes the first message of a channel, whose record says more.
+    pub is_first: bool,
     /// Predicates that the event moves on. If there are any, the event was counted and that is all:
     /// [`go_on`](Node::go_on) or [`go_on_sending`](Node::go_on_sending) does the rest, which is rare.
     pub satisfied: SlotSet,
@@ -64,7 +66,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             && self.outgoing.0 >> (index & 31) & 1 != 0
             && stamp.len() >= Self::STAMP_ROOM
             && stamp.len() <= usize::from(u8::MAX);
-        if !quick || !self.ports.get(index)?.said.is_synced() {
+        if !quick {
             return None;
         }
         let count = self.counts.get_mut(index)?;
@@ -74,12 +76,15 @@ impl<const N: usize, const P: usize> Node<N, P> {
             return Some(quick);
         }
         let end = self.ports.get_mut(index)?;
-        let begin = end.said.write_changes_last(self.id, &self.clock, stamp) as u8;
-        Some(Quick { begin, ..quick })
+        let begin = if end.said.is_synced() {
+            end.said.write_changes_last(self.id, &self.clock, stamp)
+        } else {
+            end.said.write_full_last(&self.clock, stamp)
+        };
+        Some(Quick { begin: begin as u8, ..quick })
     }
 
-    /// The application takes a message. `None` if it takes a step, also where that would refuse it, and for the first
-    /// message of a channel.
+    /// The application takes a message. `None` if it takes a step, also where that would refuse it.
     #[inline(always)]
     pub fn quick_receive(&mut self, port: PortId, stamp: &MessageStamp<'_>) -> Option<Quick> {
         let index = usize::from(port.0);
@@ -87,17 +92,15 @@ impl<const N: usize, const P: usize> Node<N, P> {
             return None;
         }
         let (end, count) = (self.ports.get_mut(index)?, self.counts.get_mut(index)?);
-        if *count == 0 {
-            return None;
-        }
         let raised = match stamp.short::<N>() {
             Some(short) if end.said.is_synced() => end.said.read_short(self.id, &mut self.clock, &short).ok()?,
             None if !stamp.carries() => end.said.read_any(self.id, &mut self.clock, stamp.message()).ok()?.1,
             _ => return None,
         };
         *count = count.wrapping_add(1);
+        let is_first = *count == 1;
         self.note_raised(raised);
-        Some(self.tick(&Event::receive(port)))
+        Some(Quick { is_first, ..self.tick(&Event::receive(port)) })
     }
 
     /// What else follows from an event without a message, or from a receive, that moved predicates on.
@@ -129,7 +132,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let is_recorded = self.recording.records(event);
         let idle = self.predicates.is_idle();
         let satisfied = if idle { SlotSet::EMPTY } else { self.satisfied_by(EventKey::of(event)) };
-        Quick { begin: 0, is_recorded, satisfied }
+        Quick { begin: 0, is_recorded, is_first: false, satisfied }
     }
 }
 
@@ -268,7 +271,7 @@ mod tests {
         assert_eq!(node.quick_event(&Event::new(EventKind::Halt, 1)), None, "not an application's event");
         assert_eq!(node.quick_event(&Event::new(EventKind::Poll, 1)), None, "no event in this mode");
         let stamp = MessageStamp::read::<2>(&[0x42, 1]).unwrap();
-        assert_eq!(node.quick_receive(IN, &stamp), None, "the first of its channel");
+        assert_eq!(node.quick_receive(IN, &stamp), None, "a difference from what was never said");
         assert_eq!(node.quick_receive(OUT, &stamp), None, "messages leave there");
         let _ = node.step(Input::Command(Command::Halt)).unwrap();
         assert_eq!(node.quick_event(&Event::local(1)), None, "halted");

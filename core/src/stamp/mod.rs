@@ -256,17 +256,25 @@ impl<const N: usize> Said<N> {
         places.len()
     }
 
+    /// Everything that is known, at the end of `out`, which has room for it. Returns where it begins.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn write_full_last(&mut self, clock: &VectorClock<N>, out: &mut [u8]) -> usize {
+        let begin = out.len().saturating_sub(1 + 4 * N);
+        // There is room: writing cannot fail.
+        let _length = self.write_full(clock, out.get_mut(begin..).unwrap_or_default());
+        begin
+    }
+
     #[inline(never)]
     fn write_full(&mut self, clock: &VectorClock<N>, out: &mut [u8]) -> Result<usize, StampError> {
         let length = 1 + 4 * N;
-        let room = out.get_mut(..length).ok_or(StampError::NoRoom)?;
-        if let Some((head, body)) = room.split_first_mut() {
-            *head = FORM_FULL;
-            for (bytes, entry) in body.chunks_exact_mut(4).zip(&clock.entries) {
-                bytes.copy_from_slice(&entry.to_le_bytes());
-            }
+        let (head, body) = out.get_mut(..length).and_then(|room| room.split_first_mut()).ok_or(StampError::NoRoom)?;
+        *head = FORM_FULL;
+        for ((bytes, said), entry) in body.as_chunks_mut().0.iter_mut().zip(&mut self.entries).zip(&clock.entries) {
+            *bytes = entry.to_le_bytes();
+            *said = *entry;
         }
-        self.entries = clock.entries;
         self.changed = 0;
         self.synced = true;
         Ok(length)
@@ -370,6 +378,11 @@ impl<const N: usize> Said<N> {
         bytes: &[u8],
     ) -> Result<(usize, u32), StampError> {
         let parsed = Parsed::<N>::parse(bytes)?;
+        if let Body::Words(_, words) = parsed.body
+            && parsed.full
+        {
+            return Ok((parsed.length, self.read_full(me, clock, words)?));
+        }
         let peer = self.peer;
         self.check(me, clock, &parsed)?;
         let mut raised = 0;
@@ -389,6 +402,27 @@ impl<const N: usize> Said<N> {
         }
         self.synced |= parsed.synchronises();
         Ok((parsed.length, raised))
+    }
+
+    /// All entries as they are. Returns those it raised.
+    fn read_full(&mut self, me: NodeId, clock: &mut VectorClock<N>, words: &[u8]) -> Result<u32, StampError> {
+        let words = words.as_chunks::<4>().0;
+        let said_of = |node: NodeId| words.get(usize::from(node.0)).map_or(0, |word| u32::from_le_bytes(*word));
+        // A peer that restarted may have forgotten what it knew of others, never where it stands itself.
+        if self.synced {
+            self.check_forward(self.peer, said_of(self.peer))?;
+        }
+        check_claim(clock.get(me), said_of(me))?;
+        let (mut raised, mut bit) = (0, 1u32);
+        for ((heard, mine), word) in self.entries.iter_mut().zip(&mut clock.entries).zip(words) {
+            *heard = u32::from_le_bytes(*word);
+            if raise(mine, *heard) != 0 {
+                raised |= bit;
+            }
+            bit <<= 1;
+        }
+        self.synced = true;
+        Ok(raised)
     }
 
     fn event_number(&self, peer: NodeId, difference: u8) -> u32 {
@@ -411,12 +445,6 @@ impl<const N: usize> Said<N> {
             return Err(StampError::Unsynchronised);
         }
         let own = clock.get(me);
-        let claim = |number: u32| {
-            if EventNumber(number).is_newer_than(own) {
-                return Err(StampError::FromTheFuture(EventNumber(number)));
-            }
-            Ok(())
-        };
         match parsed.body {
             Body::Event(_) => Ok(()),
             Body::Number(number) => self.check_forward(peer, number),
@@ -425,12 +453,9 @@ impl<const N: usize> Said<N> {
                 for (node, word) in
                     set_bits(mask, 0u8..N as u8).zip(words_of(words)).map(|((_, node), word)| (NodeId(node), word))
                 {
-                    // A peer that restarted may have forgotten what it knew of others, never where it stands itself.
-                    if self.synced && (!parsed.full || node == peer) {
-                        self.check_forward(node, word)?;
-                    }
+                    self.check_forward(node, word)?;
                     if node == me {
-                        claim(word)?;
+                        check_claim(own, word)?;
                     }
                 }
                 Ok(())
@@ -442,6 +467,12 @@ impl<const N: usize> Said<N> {
         let heard = EventNumber(self.entries.get(usize::from(node.0)).copied().unwrap_or(0));
         if heard.is_newer_than(EventNumber(number)) { Err(StampError::RunsBackwards(node)) } else { Ok(()) }
     }
+}
+
+/// A sender cannot know events of this node that have not happened.
+fn check_claim(own: EventNumber, claimed: u32) -> Result<(), StampError> {
+    let claimed = EventNumber(claimed);
+    if claimed.is_newer_than(own) { Err(StampError::FromTheFuture(claimed)) } else { Ok(()) }
 }
 
 /// What a message begins with, told apart from its payload before it is received.

@@ -280,7 +280,9 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         if !quick.satisfied.is_empty() {
             return self.go_on_receiving::<P, LOG>(ring, port, from, quick);
         }
-        if quick.is_recorded {
+        if quick.is_first && quick.is_recorded {
+            self.record::<P, LOG>(ring, Event::receive(port));
+        } else if quick.is_recorded {
             self.record_message::<P, LOG>(ring, Event::receive(port));
         }
         from.free();

@@ -80,19 +80,20 @@ fn defmt_record(number: u32) {
 /// A log and its time, as an agent has them.
 struct Log {
     writer: LogWriter<4>,
-    counter: u32,
+    ticks: u32,
 }
 
 impl Log {
     const fn new() -> Self {
-        Self { writer: LogWriter::new(), counter: 0 }
+        Self { writer: LogWriter::new(), ticks: 0 }
     }
 
     /// What an agent does with an event that is to be recorded: a short record, or any other in a function of its own.
     #[inline(always)]
     fn record(&mut self, node: &Node<4>, event: &Event) {
-        let ticks = counter().wrapping_sub(self.counter) >> TICK_SHIFT;
-        self.counter = self.counter.wrapping_add(ticks << TICK_SHIFT);
+        let now = counter() >> TICK_SHIFT;
+        let ticks = now.wrapping_sub(self.ticks) & u32::MAX >> TICK_SHIFT;
+        self.ticks = now;
         let short = LogWriter::<4>::short_record(event);
         if !short.is_some_and(|first| self.writer.push_short(&RING, first, ticks, node.number())) {
             self.push(node, *event, ticks);
@@ -131,7 +132,8 @@ fn send<const N: usize>(node: &mut Node<N>, bytes: &mut [u8]) -> Quick {
 /// The same for one that is received, whose stamp is found first.
 #[inline(always)]
 fn receive<const N: usize>(node: &mut Node<N>, bytes: &[u8]) -> Quick {
-    match MessageStamp::read::<N>(bytes).and_then(|stamp| node.quick_receive(IN, &stamp)) {
+    let Some(stamp) = MessageStamp::read::<N>(bytes) else { not_quick() };
+    match node.quick_receive(IN, &stamp) {
         Some(quick) if quick.satisfied.is_empty() => quick,
         _ => not_quick(),
     }

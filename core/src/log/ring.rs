@@ -170,24 +170,22 @@ impl<const S: usize> Entry<'_, S> {
         (self.at & LogRing::<S>::MASK).wrapping_add(count) <= LogRing::<S>::MASK + 1
     }
 
-    /// Words, the lowest byte first.
+    /// Words, the lowest byte first, one slice after the other.
     #[inline(always)]
-    pub(super) fn put_words(&mut self, words: &[u32]) {
-        let count = words.len() as u32 * 4;
-        if self.is_straight(count) {
-            let from = (self.at & LogRing::<S>::MASK) as usize;
-            let places = self.ring.bytes.get(from..).unwrap_or_default().as_chunks::<4>().0;
-            for ([a, b, c, d], word) in places.iter().zip(words) {
-                // Written out: also where loops are not unrolled for the sake of size.
-                a.store(*word as u8, Ordering::Relaxed);
-                b.store((word >> 8) as u8, Ordering::Relaxed);
-                c.store((word >> 16) as u8, Ordering::Relaxed);
-                d.store((word >> 24) as u8, Ordering::Relaxed);
-            }
-            self.at = self.at.wrapping_add(count);
-        } else {
-            self.put_words_round(words);
-        }
+    pub(super) fn put_words(&mut self, slices: [&[u32]; 3]) {
+        let [first, second, third] = slices;
+        let count = (first.len() + second.len() + third.len()) as u32 * 4;
+        let from = (self.at & LogRing::<S>::MASK) as usize;
+        let Some(straight) = self.ring.bytes.get(from..from.wrapping_add(count as usize)) else {
+            return slices.into_iter().for_each(|words| self.put_words_round(words));
+        };
+        let places = straight.as_chunks::<4>().0;
+        let (places_of_first, places) = places.split_at_checked(first.len()).unwrap_or_default();
+        let (places_of_second, places_of_third) = places.split_at_checked(second.len()).unwrap_or_default();
+        store_words(places_of_first, first);
+        store_words(places_of_second, second);
+        store_words(places_of_third, third);
+        self.at = self.at.wrapping_add(count);
     }
 
     #[cold]
@@ -199,6 +197,17 @@ impl<const S: usize> Entry<'_, S> {
     #[inline(always)]
     pub(super) fn commit(self) {
         self.ring.written.store(self.at, Ordering::Release);
+    }
+}
+
+#[inline(always)]
+fn store_words(places: &[[AtomicU8; 4]], words: &[u32]) {
+    for ([a, b, c, d], word) in places.iter().zip(words) {
+        // Written out: also where loops are not unrolled for the sake of size.
+        a.store(*word as u8, Ordering::Relaxed);
+        b.store((word >> 8) as u8, Ordering::Relaxed);
+        c.store((word >> 16) as u8, Ordering::Relaxed);
+        d.store((word >> 24) as u8, Ordering::Relaxed);
     }
 }
 

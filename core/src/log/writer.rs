@@ -62,8 +62,8 @@ pub struct LogWriter<const N: usize> {
     expected: u32,
     /// The number of the last event that was recorded.
     last: u32,
-    /// The number of the event with the last sync record.
-    synced_at: u32,
+    /// From which event on a sync record is due even if nothing calls for one.
+    sync_at: u32,
     /// A sync record is due before the next record.
     sync_due: bool,
     /// The time of the last record, or of the last that was dropped.
@@ -83,8 +83,7 @@ impl<const N: usize> LogWriter<N> {
     #[must_use]
     pub const fn new() -> Self {
         // Not even a first event with the number 0 is a plain record.
-        let synced_at = 0u32.wrapping_sub(Self::SYNC_EVERY);
-        Self { expected: 0, last: 0, synced_at, sync_due: true, time: 0, dropped: 0, told: [0; N] }
+        Self { expected: 0, last: 0, sync_at: 0, sync_due: true, time: 0, dropped: 0, told: [0; N] }
     }
 
     /// Calls for a sync record before the next record: after a change of mode, an attach, a reset, or a pause in which
@@ -128,7 +127,8 @@ impl<const N: usize> LogWriter<N> {
         number: EventNumber,
     ) -> bool {
         let EventNumber(number) = number;
-        if number != self.expected || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY {
+        // Who is expected comes one after the other, so that none of them passes by the sync record.
+        if number != self.expected || number == self.sync_at {
             return false;
         }
         let Some(mut entry) = ring.open(SHORT_MAX) else { return false };
@@ -147,11 +147,11 @@ impl<const N: usize> LogWriter<N> {
     pub fn push<const S: usize>(&mut self, ring: &LogRing<S>, event: &Event, now: u32, standing: &Standing<'_>) {
         let number = standing.number.0;
         let plain = number == self.expected
-            && number.wrapping_sub(self.synced_at) < Self::SYNC_EVERY
+            && number != self.sync_at
             && !standing.recording.carries_causes()
             && !begins_session(event, standing);
         if !plain || !counts(event.kind) {
-            return self.push_with_context(ring, *event, now, *standing);
+            return self.push_with_context(ring, event, now, standing);
         }
         let Some(mut entry) = ring.open(PLAIN_MAX) else { return self.drop_one(ring, now) };
         self.put_record(&mut entry, event, now);
@@ -175,27 +175,27 @@ impl<const N: usize> LogWriter<N> {
         self.call_for_sync();
     }
 
-    /// Takes copies, so that what needs no context stays in registers.
     #[inline(never)]
-    fn push_with_context<const S: usize>(&mut self, ring: &LogRing<S>, event: Event, now: u32, standing: Standing<'_>) {
-        let (event, standing) = (&event, &standing);
+    fn push_with_context<const S: usize>(
+        &mut self,
+        ring: &LogRing<S>,
+        event: &Event,
+        now: u32,
+        standing: &Standing<'_>,
+    ) {
         let (number, causes) = (standing.number.0, standing.recording.carries_causes());
         let called_for = self.sync_due || begins_session(event, standing);
         let words = SYNC_WORDS + standing.clock.len() + standing.counts.len();
         let room = PLAIN_MAX + GAP_MAX + CAUSES_MAX.max(SYNC_HEAD) + (words * varint::MAX_LEN) as u32;
         let Some(mut entry) = ring.open(room) else { return self.drop_one(ring, now) };
-        if called_for
-            || number.wrapping_sub(self.synced_at) >= Self::SYNC_EVERY && entry.is_straight(4 + 4 * words as u32)
-        {
-            if self.dropped != 0 {
-                entry.put(GAP);
-                put_number(&mut entry, self.dropped);
-                self.dropped = 0;
-            }
-            self.put_sync(&mut entry, now, standing, causes);
-            self.synced_at = number;
-            self.sync_due = false;
+        let is_due = number.wrapping_sub(self.sync_at) as i32 >= 0;
+        if called_for || is_due && entry.is_straight(SYNC_HEAD + 4 * words as u32) {
+            self.put_sync(&mut entry, now, standing);
         } else {
+            if is_due {
+                // The next one may fit in front of the ring's end.
+                self.sync_at = number.wrapping_add(1);
+            }
             self.put_causes(&mut entry, event, standing);
         }
         if causes {
@@ -241,6 +241,7 @@ impl<const N: usize> LogWriter<N> {
     }
 
     /// What happened since the last record, where that is not simply nothing.
+    #[inline(never)]
     fn put_causes<const S: usize>(&mut self, entry: &mut Entry<'_, S>, event: &Event, standing: &Standing<'_>) {
         let last = self.last;
         let counted = u32::from(counts(event.kind));
@@ -270,15 +271,22 @@ impl<const N: usize> LogWriter<N> {
     }
 
     /// Where the node stands with the record that follows. Words as they are: it takes the same time whatever they say.
-    #[inline(always)]
-    fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: u32, standing: &Standing<'_>, causes: bool) {
+    #[inline(never)]
+    fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: u32, standing: &Standing<'_>) {
+        if self.dropped != 0 {
+            entry.put(GAP);
+            put_number(entry, self.dropped);
+            self.dropped = 0;
+        }
+        self.sync_at = standing.number.0.wrapping_add(Self::SYNC_EVERY);
+        self.sync_due = false;
         // The record that follows has a time difference of zero.
         self.advance(now);
-        let mode = standing.recording.mode() as u8 | if causes { WITH_CAUSES } else { 0 };
+        let causes = if standing.recording.carries_causes() { WITH_CAUSES } else { 0 };
+        let mode = standing.recording.mode() as u8 | causes;
         let head = u32::from_le_bytes([SYNC, mode, standing.clock.len() as u8, standing.counts.len() as u8]);
-        entry.put_words(&[head, standing.number.0, now, (self.time >> 32) as u32]);
-        entry.put_words(standing.clock);
-        entry.put_words(standing.counts);
+        let first = [head, standing.number.0, now, (self.time >> 32) as u32];
+        entry.put_words([&first, standing.clock, standing.counts]);
     }
 }
 

@@ -5,7 +5,7 @@
 //! driver that is built for size keeps one copy of `step` for the rest.
 use super::step::LOCAL_KINDS;
 use super::{Effects, Node};
-use crate::predicate::{EventKey, SlotSet};
+use crate::predicate::SlotSet;
 use crate::{Event, MessageStamp, PortId, StampKind};
 
 /// What the quick way leaves to do.
@@ -55,7 +55,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         Some(self.tick(&Event::watch(watch, value)))
     }
 
-    /// A message is about to leave. Its stamp goes to the end of the lent bytes, at least
+    /// A message is about to leave. Its stamp goes to the end of the lent bytes, exactly
     /// [`STAMP_ROOM`](Self::STAMP_ROOM) of them. `None` if it takes a step.
     #[inline(always)]
     pub fn quick_send(&mut self, port: PortId, stamp: &mut [u8]) -> Option<Quick> {
@@ -64,8 +64,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             && self.stamps == StampKind::Vector
             && index < P
             && self.outgoing.0 >> (index & 31) & 1 != 0
-            && stamp.len() >= Self::STAMP_ROOM
-            && stamp.len() <= usize::from(u8::MAX);
+            && stamp.len() == Self::STAMP_ROOM;
         if !quick {
             return None;
         }
@@ -131,7 +130,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
         let is_recorded = self.recording.records(event);
         let idle = self.predicates.is_idle();
-        let satisfied = if idle { SlotSet::EMPTY } else { self.satisfied_by(EventKey::of(event)) };
+        let satisfied = if idle { SlotSet::EMPTY } else { self.satisfied_by(event.kind, event.arg) };
         Quick { begin: 0, is_recorded, is_first: false, satisfied }
     }
 }

@@ -61,7 +61,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
         let log = self.recording.records(&event).then_some(event);
         let satisfied =
-            if self.predicates.is_idle() { SlotSet::EMPTY } else { self.satisfied_by(EventKey::of(&event)) };
+            if self.predicates.is_idle() { SlotSet::EMPTY } else { self.satisfied_by(event.kind, event.arg) };
         if satisfied.is_empty() { Effects { log, ..Effects::NONE } } else { self.advance(satisfied, log) }
     }
 
@@ -74,10 +74,13 @@ impl<const N: usize, const P: usize> Node<N, P> {
     /// The predicates that the event just counted moves on. Out of line, so that an event that nothing is armed for stays in
     /// registers.
     #[inline(never)]
-    pub(super) fn satisfied_by(&mut self, event: EventKey) -> SlotSet {
-        let (number, clock) = (self.number(), &self.clock);
-        let context = || EvalContext { count: number.count(), epoch: number.epoch(), clock: clock.entries() };
-        self.predicates.satisfied_by(event, context)
+    pub(super) fn satisfied_by(&mut self, kind: EventKind, arg: u16) -> SlotSet {
+        let (me, clock) = (self.id, &self.clock);
+        let context = move || {
+            let number = clock.get(me);
+            EvalContext { count: number.count(), epoch: number.epoch(), clock: clock.entries() }
+        };
+        self.predicates.satisfied_by(EventKey { kind, arg }, context)
     }
 
     /// What follows when an event moves predicates on.

@@ -2,7 +2,7 @@
 use super::program::tag;
 use super::table::{EnableError, InstallError};
 use super::{Detector, EvalContext, Generation, MAX_TERMS_PER_STAGE, Program, Reached, WATCHES, eval};
-use crate::Event;
+use crate::{Event, EventKind};
 
 /// What the node knows of the predicate in a slot.
 ///
@@ -228,12 +228,22 @@ impl Slot {
             live::ARGUMENT => {
                 event.is_kind_at(&self.program, body) && event.has_argument_at(&self.program, body) && self.occurs(0)
             }
-            _ => self.any_satisfied_by(event, watches, &context()),
+            _ => self.any_satisfied_in(event, watches, context),
         }
     }
 
-    /// The same for any terms.
+    /// The context is made only where it is needed.
     #[inline(never)]
+    fn any_satisfied_in<'a>(
+        &mut self,
+        event: EventKey,
+        watches: &[i32; WATCHES],
+        context: &impl Fn() -> EvalContext<'a>,
+    ) -> bool {
+        self.any_satisfied_by(event, watches, &context())
+    }
+
+    /// The same for any terms.
     fn any_satisfied_by(&mut self, event: EventKey, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
         let (mut terms, mut place) = (self.terms, 0);
         while terms != 0 {
@@ -276,24 +286,26 @@ impl Slot {
     }
 }
 
-/// The kind and argument of an event in one register.
+/// The kind and argument of an event.
 #[derive(Clone, Copy)]
-pub(crate) struct EventKey(u32);
+pub(crate) struct EventKey {
+    pub kind: EventKind,
+    pub arg: u16,
+}
 
 impl EventKey {
     #[inline(always)]
     pub fn of(event: &Event) -> Self {
-        Self(u32::from(event.arg) << 8 | event.kind as u32)
+        Self { kind: event.kind, arg: event.arg }
     }
 
     #[inline(always)]
     fn is_kind_at(self, program: &Program, at: usize) -> bool {
-        // Not `== self.0 as u8`: that part of the key would be kept in a register of its own.
-        (u32::from(program.byte(at)) ^ self.0) as u8 == 0
+        program.byte(at) == self.kind as u8
     }
 
     #[inline(always)]
     fn has_argument_at(self, program: &Program, at: usize) -> bool {
-        (u32::from(program.half_word(at.wrapping_add(1))) << 8 ^ self.0) >> 8 == 0
+        program.half_word(at.wrapping_add(1)) == self.arg
     }
 }

@@ -157,6 +157,9 @@ impl Predicates {
     /// Evaluates what is armed after an event; a received message's [`Carry`] has been merged before.
     #[inline]
     pub fn after_event(&mut self, event: &Event, context: &EvalContext<'_>) -> Outcome {
+        if self.is_idle() {
+            return Outcome::NOTHING;
+        }
         let satisfied = self.satisfied_by(EventKey::of(event), || *context);
         if satisfied.is_empty() { Outcome::NOTHING } else { self.advance(satisfied) }
     }

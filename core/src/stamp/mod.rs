@@ -17,8 +17,8 @@ use crate::predicate::Carry;
 use crate::{EventNumber, NodeId, VectorClock};
 use core::fmt;
 use wire::{
-    Body, FORM, FORM_EVENT, FORM_FULL, FORM_LONG, FORM_SHORT, INLINE, Parsed, Short, entries_in, mask_bytes, raise,
-    set_bits, words_of, write_head, write_long_last, write_words,
+    Body, FORM, FORM_EVENT, FORM_FULL, FORM_LONG, FORM_SHORT, INLINE, Parsed, Short, differences_of_four, entries_in,
+    mask_bytes, raise, set_bits, words_of, write_head, write_long_last, write_short_last, write_words,
 };
 
 /// Which stamp the messages of a system carry.
@@ -201,6 +201,14 @@ impl<const N: usize> Said<N> {
     /// The channel is synchronised, and `out` has room for the longest stamp.
     #[inline(always)]
     pub(crate) fn write_changes_last(&mut self, me: NodeId, clock: &VectorClock<N>, out: &mut [u8]) -> usize {
+        if let (Ok(now), Ok(said)) = (<&[u32; 4]>::try_from(&clock.entries[..]), (&mut self.entries[..]).try_into()) {
+            let (mask, widest, differences) = differences_of_four(now, said);
+            return if widest > 0xFF {
+                write_long_last(clock, mask, out)
+            } else {
+                write_short_last(mask, differences, out)
+            };
+        }
         let (mut mask, mut widest) = (0, 0);
         let mut places = out.iter_mut().rev();
         let mut say = |bit: u32, now: &u32, said: &mut u32| {
@@ -312,49 +320,52 @@ impl<const N: usize> Said<N> {
     /// All entries at once, where they are few.
     #[inline(always)]
     fn read_few(&mut self, me: NodeId, clock: &mut VectorClock<N>, short: &Short<'_>) -> Result<u32, StampError> {
-        let mut heard = VectorClock { entries: self.entries };
-        let mut differences = short.differences.iter();
-        let (mask, mut bit) = (short.mask, 1u32);
-        let mut hear = |heard: &mut u32| {
+        let Short { mask, differences } = *short;
+        self.check_own(me, clock, short)?;
+        let (mut differences, mut bit) = (differences.iter(), 1u32);
+        let mut hear = |heard: &mut u32, mine: &mut u32| {
             if mask & bit != 0
                 && let Some(difference) = differences.next()
             {
                 *heard = heard.wrapping_add(u32::from(*difference));
+                raise(mine, *heard);
             }
             bit <<= 1;
         };
-        let (fours, rest) = heard.entries.as_chunks_mut::<4>();
-        for [a, b, c, d] in fours {
-            hear(a);
-            hear(b);
-            hear(c);
-            hear(d);
+        // Four at a time, written out: also where loops are not unrolled for the sake of size.
+        let (fours, rest) = self.entries.as_chunks_mut::<4>();
+        let (my_fours, my_rest) = clock.entries.as_chunks_mut::<4>();
+        for ([a, b, c, d], [e, f, g, h]) in fours.iter_mut().zip(my_fours) {
+            hear(a, e);
+            hear(b, f);
+            hear(c, g);
+            hear(d, h);
         }
-        rest.iter_mut().for_each(hear);
+        for (heard, mine) in rest.iter_mut().zip(my_rest) {
+            hear(heard, mine);
+        }
+        Ok(0)
+    }
+
+    /// Refuses a short stamp that knows events of this node that have not happened.
+    #[inline(always)]
+    fn check_own(&self, me: NodeId, clock: &VectorClock<N>, short: &Short<'_>) -> Result<(), StampError> {
         // The remainder changes nothing, a node is in its own system; it spares a check.
         let own = usize::from(me.0) % N;
-        let claimed = EventNumber(heard.entries[own]);
-        if claimed.is_newer_than(EventNumber(clock.entries[own])) {
-            return Err(StampError::FromTheFuture(claimed));
+        let my_bit = 1 << (own & 31);
+        if short.mask & my_bit == 0 {
+            return Ok(());
         }
-        clock.merge(&heard);
-        self.entries = heard.entries;
-        Ok(0)
+        let place = entries_in::<N>(short.mask & (my_bit - 1));
+        let difference = short.differences.get(place).copied().unwrap_or(0);
+        check_claim(EventNumber(clock.entries[own]), self.entries[own].wrapping_add(u32::from(difference)))
     }
 
     /// One entry of the mask after the other.
     #[inline(always)]
     fn read_sparse(&mut self, me: NodeId, clock: &mut VectorClock<N>, short: &Short<'_>) -> Result<u32, StampError> {
         let Short { mask, differences } = *short;
-        let my_bit = 1 << (me.0 & 31);
-        if mask & my_bit != 0 {
-            let place = entries_in::<N>(mask & (my_bit - 1));
-            let heard = self.entries.get(usize::from(me.0)).copied().unwrap_or(0);
-            let claimed = heard.wrapping_add(u32::from(differences.get(place).copied().unwrap_or(0)));
-            if EventNumber(claimed).is_newer_than(clock.get(me)) {
-                return Err(StampError::FromTheFuture(EventNumber(claimed)));
-            }
-        }
+        self.check_own(me, clock, short)?;
         let (mut left, mut raised) = (mask, 0);
         for difference in differences {
             let place = left.trailing_zeros();
@@ -363,7 +374,7 @@ impl<const N: usize> Said<N> {
                 (self.entries.get_mut(place as usize), clock.entries.get_mut(place as usize))
             {
                 *heard = heard.wrapping_add(u32::from(*difference));
-                raised |= raise(mine, *heard) << (place & 31);
+                raised |= u32::from(raise(mine, *heard)) << (place & 31);
             }
         }
         Ok(raised)
@@ -396,7 +407,7 @@ impl<const N: usize> Said<N> {
                     set_bits(mask, self.entries.iter_mut().zip(&mut clock.entries)).zip(words_of(words))
                 {
                     *heard = word;
-                    raised |= raise(mine, word) << node;
+                    raised |= u32::from(raise(mine, word)) << node;
                 }
             }
         }
@@ -416,7 +427,7 @@ impl<const N: usize> Said<N> {
         let (mut raised, mut bit) = (0, 1u32);
         for ((heard, mine), word) in self.entries.iter_mut().zip(&mut clock.entries).zip(words) {
             *heard = u32::from_le_bytes(*word);
-            if raise(mine, *heard) != 0 {
+            if raise(mine, *heard) {
                 raised |= bit;
             }
             bit <<= 1;
@@ -433,7 +444,7 @@ impl<const N: usize> Said<N> {
         let index = usize::from(peer.0);
         if let (Some(heard), Some(mine)) = (self.entries.get_mut(index), clock.entries.get_mut(index)) {
             *heard = number;
-            *raised |= raise(mine, number) << (peer.0 & 31);
+            *raised |= u32::from(raise(mine, number)) << (peer.0 & 31);
         }
     }
 
@@ -470,6 +481,7 @@ impl<const N: usize> Said<N> {
 }
 
 /// A sender cannot know events of this node that have not happened.
+#[inline(always)]
 fn check_claim(own: EventNumber, claimed: u32) -> Result<(), StampError> {
     let claimed = EventNumber(claimed);
     if claimed.is_newer_than(own) { Err(StampError::FromTheFuture(claimed)) } else { Ok(()) }

@@ -149,18 +149,54 @@ pub(super) fn write_long_last<const N: usize>(clock: &VectorClock<N>, mask: u32,
     begin
 }
 
+/// What changed of four entries since it was said, and says it: which, all differences or-ed, and the lowest bytes of those
+/// that are not 0 side by side, the last of them in the highest byte.
+#[inline(always)]
+pub(super) fn differences_of_four(now: &[u32; 4], said: &mut [u32; 4]) -> (u32, u32, u32) {
+    let (mut mask, mut widest, mut bytes) = (0, 0, 0);
+    let mut say = |bit: u32, now: u32, said: &mut u32| {
+        let difference = now.wrapping_sub(*said);
+        if difference != 0 {
+            mask |= bit;
+            widest |= difference;
+            bytes = bytes >> 8 | difference << 24;
+            *said = now;
+        }
+    };
+    let ([a, b, c, d], [e, f, g, h]) = (*now, said);
+    say(1, a, e);
+    say(2, b, f);
+    say(4, c, g);
+    say(8, d, h);
+    (mask, widest, bytes)
+}
+
+/// The short form of four nodes at the end of `out`, which has room for it. Returns where it begins.
+#[inline(always)]
+pub(super) fn write_short_last(mask: u32, differences: u32, out: &mut [u8]) -> usize {
+    let begin = out.len().wrapping_sub(1 + entries_in::<4>(mask));
+    if let Some(last) = out.last_chunk_mut() {
+        *last = differences.to_le_bytes();
+    }
+    // Not before the differences: where there are fewer than four, it is among their bytes.
+    if let Some(first) = out.get_mut(begin) {
+        *first = FORM_SHORT | mask as u8 & INLINE;
+    }
+    begin
+}
+
 pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     bytes.chunks_exact(4).map(|word| word.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)))
 }
 
-/// Raises `mine` to `theirs` where that is newer; 1 if it did.
-#[inline]
-pub(super) fn raise(mine: &mut u32, theirs: u32) -> u32 {
+/// Raises `mine` to `theirs` where that is newer; whether it was.
+#[inline(always)]
+pub(super) fn raise(mine: &mut u32, theirs: u32) -> bool {
     let newer = (mine.wrapping_sub(theirs) as i32) < 0;
     if newer {
         *mine = theirs;
     }
-    u32::from(newer)
+    newer
 }
 
 /// The items of `all` whose bit is set, with their place.

@@ -72,24 +72,25 @@ impl Owed {
 /// The time of the log: counts of the 32-bit counter, in coarser ticks, without losing the rest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogClock {
-    /// Where the counter stood, to a whole tick.
-    counter: u32,
+    /// Where the counter stood, in whole ticks.
+    ticks: u32,
 }
 
 impl LogClock {
     /// The whole ticks since it was last asked.
     #[inline]
     pub fn ticks(&mut self, counter: u32) -> u32 {
-        let ticks = counter.wrapping_sub(self.counter) >> TICK_SHIFT;
-        self.counter = self.counter.wrapping_add(ticks << TICK_SHIFT);
+        let now = counter >> TICK_SHIFT;
+        // The counter goes round after so many ticks.
+        let ticks = now.wrapping_sub(self.ticks) & u32::MAX >> TICK_SHIFT;
+        self.ticks = now;
         ticks
     }
 
     /// Sets it after a pause in which the counter may have wrapped. Returns the full time.
     pub fn set(&mut self, long_counter: u64) -> u64 {
-        let ticks = long_counter >> TICK_SHIFT;
-        self.counter = (ticks << TICK_SHIFT) as u32;
-        ticks
+        self.ticks = long_counter as u32 >> TICK_SHIFT;
+        long_counter >> TICK_SHIFT
     }
 }
 
@@ -99,7 +100,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         Self {
             node,
             writer: LogWriter::new(),
-            clock: LogClock { counter: 0 },
+            clock: LogClock { ticks: 0 },
             placer: TextPlacer::new(),
             wires: [Wire::None; PORTS],
             owed: [Owed::NOTHING; PORTS],

@@ -12,7 +12,9 @@ use crate::time::TICK_SHIFT;
 use stillpoint_core::control::SlotBlock;
 use stillpoint_core::log::{LogRing, LogWriter, TextPlacer};
 use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
-use stillpoint_core::{Command, Effects, Event, HaltId, Input, MessageStamp, Node, PortId, PortSet, Quick, Then};
+use stillpoint_core::{
+    Command, Effects, Event, EventKind, HaltId, Input, MessageStamp, Node, PortId, PortSet, Quick, Then,
+};
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,
@@ -170,7 +172,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         }
         if quick.is_recorded {
             match LogWriter::<N>::short_record(&event) {
-                Some(first) => self.record_short::<P, LOG>(ring, first, event),
+                Some(first) => self.record_short::<P, LOG>(ring, first, event.kind, event.arg),
                 None => self.record::<P, LOG>(ring, event),
             }
         }
@@ -238,7 +240,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             other => return self.send_slowly::<P, LOG>(ring, port, message, other),
         };
         if quick.is_recorded {
-            self.record_message::<P, LOG>(ring, Event::send(port));
+            self.record_message::<P, LOG>(ring, EventKind::Send, port);
         }
         message.commit::<P>(port, quick.begin.into());
         Some(Then::Continue)
@@ -281,10 +283,12 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         if !quick.satisfied.is_empty() {
             return self.go_on_receiving::<P, LOG>(ring, port, from, quick);
         }
-        if quick.is_first && quick.is_recorded {
-            self.record::<P, LOG>(ring, Event::receive(port));
-        } else if quick.is_recorded {
-            self.record_message::<P, LOG>(ring, Event::receive(port));
+        if quick.is_recorded {
+            if quick.is_first {
+                self.record_first::<P, LOG>(ring, port);
+            } else {
+                self.record_message::<P, LOG>(ring, EventKind::Receive, port);
+            }
         }
         from.free();
         Some(Then::Continue)
@@ -379,18 +383,39 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
 
     /// The same for what has a short record, of which `first` is the first byte.
     #[inline(always)]
-    fn record_short<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, first: u8, event: Event) {
+    fn record_short<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        first: u8,
+        kind: EventKind,
+        arg: u16,
+    ) {
         let ticks = self.clock.ticks(P::counter());
         if !self.writer.push_short(ring, first, ticks, self.node.number()) {
-            self.push(ring, event, ticks);
+            self.push_long(ring, kind, arg, ticks);
         }
+    }
+
+    /// In registers: the event in memory would be made for every short record, too.
+    #[cold]
+    #[inline(never)]
+    fn push_long<const LOG: usize>(&mut self, ring: &LogRing<LOG>, kind: EventKind, arg: u16, ticks: u32) {
+        self.push(ring, Event::new(kind, arg), ticks);
+    }
+
+    /// The record of the first message from a channel, which says more.
+    #[cold]
+    #[inline(never)]
+    fn record_first<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, port: PortId) {
+        self.record::<P, LOG>(ring, Event::receive(port));
     }
 
     /// The same for a message.
     #[inline(always)]
-    fn record_message<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) {
-        if let Some(first) = LogWriter::<N>::short_record(&event) {
-            self.record_short::<P, LOG>(ring, first, event);
+    fn record_message<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, kind: EventKind, port: PortId) {
+        let arg = port.0.into();
+        if let Some(first) = LogWriter::<N>::short_record(&Event::new(kind, arg)) {
+            self.record_short::<P, LOG>(ring, first, kind, arg);
         }
     }
 

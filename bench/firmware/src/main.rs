@@ -16,8 +16,8 @@ use stillpoint_core::predicate::{
     Detector, EvalContext, Generation, Op, Outcome, Predicates, Program, ProgramBuilder, Relation, SlotId,
 };
 use stillpoint_core::{
-    Command, Direction, Effects, Event, HaltId, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, Quick, StampKind,
-    VectorClock,
+    Command, Direction, Effects, Event, HaltId, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, Quick,
+    StampKind, VectorClock,
 };
 
 /// Measures `$body` under a name. The labels are those of the first instruction after each of them.

@@ -41,7 +41,7 @@ impl Follower {
     pub fn chunk(&mut self, chunk: &Chunk, each: Each<'_>) {
         let Some(stream) = self.streams.get_mut(usize::from(chunk.node)) else { return };
         let order = &mut self.order;
-        stream.push(chunk.position, &chunk.bytes, |item| order.push(chunk.node, chunk.wall, item, each));
+        stream.push_parts(chunk.position, &chunk.bytes, |part| order.push_part(chunk.node, chunk.wall, part, each));
         if self.order.held() > MOST_HELD {
             self.order.hurry(u64::MAX, each);
         }

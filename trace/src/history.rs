@@ -210,8 +210,8 @@ impl Builder {
     pub fn chunk(&mut self, chunk: &Chunk) {
         let Some(stream) = self.streams.get_mut(usize::from(chunk.node)) else { return };
         let (order, history) = (&mut self.order, &mut self.history);
-        stream.push(chunk.position, &chunk.bytes, |item| {
-            order.push(chunk.node, chunk.wall, item, &mut |event, clock| history.add(event, clock));
+        stream.push_parts(chunk.position, &chunk.bytes, |part| {
+            order.push_part(chunk.node, chunk.wall, part, &mut |event, clock| history.add(event, clock));
         });
     }
 

@@ -4,7 +4,7 @@ use crate::input::{Run, header};
 use std::hint::black_box;
 use stillpoint_core::log::{LogRing, LogWriter, Recording, Standing};
 use stillpoint_core::{EventKind, NodeId};
-use stillpoint_trace::{CausalOrder, Item, Stream};
+use stillpoint_trace::{CausalOrder, Item, Part, Stream};
 
 /// How many nodes and events.
 const NODES: usize = 8;
@@ -64,8 +64,10 @@ fn pieces() -> Vec<(u8, u32, Vec<u8>)> {
 fn decode(pieces: &[(u8, u32, Vec<u8>)]) -> usize {
     let (mut streams, mut records) = (vec![Stream::new(); NODES], 0);
     for (node, position, bytes) in pieces {
-        streams[usize::from(*node)].push(*position, bytes, |item| {
-            records += usize::from(matches!(black_box(item), Item::Record(_)));
+        streams[usize::from(*node)].push_parts(*position, bytes, |part| {
+            if let Part::Records(run) = part {
+                records += black_box(run).len();
+            }
         });
     }
     records
@@ -76,8 +78,8 @@ fn sort(pieces: &[(u8, u32, Vec<u8>)]) -> usize {
     let (mut order, mut known) = (CausalOrder::new(&header(NODES)), 0);
     let mut streams = vec![Stream::new(); NODES];
     for (node, position, bytes) in pieces {
-        streams[usize::from(*node)].push(*position, bytes, |item| {
-            order.push(*node, 0, item, &mut |event, clock| {
+        streams[usize::from(*node)].push_parts(*position, bytes, |part| {
+            order.push_part(*node, 0, part, &mut |event, clock| {
                 black_box(clock);
                 known += usize::from(event.past.is_known());
             });

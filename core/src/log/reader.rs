@@ -185,8 +185,8 @@ pub struct LogReader {
     counts: [u32; MAX_PORTS],
 }
 
-/// What one step learned, applied only when all of it could be read.
-type Step<'a> = Result<(LogItem<'a>, LogReader), Option<LogError>>;
+/// What one step says. It changes the reader only when all of it could be read.
+type Step<T> = Result<T, Option<LogError>>;
 
 impl LogReader {
     /// A reader that waits for the first sync record.
@@ -199,46 +199,81 @@ impl LogReader {
     pub fn next<'a>(&mut self, bytes: &'a [u8]) -> Result<Option<(LogItem<'a>, usize)>, LogError> {
         let mut rest = bytes;
         let Some(first) = take_byte(&mut rest) else { return Ok(None) };
-        let step = match first {
-            CAUSES => self.causes(&mut rest),
-            SYNC => Self::sync(&mut rest),
-            GAP => self.gap(&mut rest),
-            _ => self.record(first, &mut rest),
+        let item = match first {
+            CAUSES => self.causes(&mut rest).map(LogItem::Causes),
+            SYNC => self.sync(&mut rest).map(LogItem::Sync),
+            GAP => self.gap(&mut rest).map(LogItem::Gap),
+            _ => self.record(first, &mut rest).map(LogItem::Record),
         };
-        match step {
-            Ok((item, after)) => {
-                *self = after;
-                Ok(Some((item, bytes.len() - rest.len())))
-            }
+        match item {
+            Ok(item) => Ok(Some((item, bytes.len() - rest.len()))),
             Err(None) => Ok(None),
             Err(Some(error)) => Err(error),
         }
     }
 
-    fn record<'a>(&self, first: u8, rest: &mut &'a [u8]) -> Step<'a> {
+    /// Reads the next item if it is an event, and says how many bytes it took. `None` where [`next`](Self::next) has
+    /// something else to say; the reader is unchanged then.
+    ///
+    /// # Example: a sync record is no event
+    /// ```
+    /// use stillpoint_core::log::LogReader;
+    /// let mut reader = LogReader::new();
+    /// let bytes = [0x21, 2, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x87, 10];
+    /// assert!(reader.next_record(&bytes).is_none());
+    /// assert!(reader.next(&bytes).is_ok());
+    /// assert!(reader.next_record(&bytes[16..]).is_some_and(|(record, length)| record.number.0 == 5 && length == 2));
+    /// ```
+    #[inline]
+    pub fn next_record(&mut self, bytes: &[u8]) -> Option<(Record, usize)> {
+        // What nearly every record is: two bytes, of an event shortly after another.
+        if let [first, difference @ ..0x80, ..] = *bytes
+            && let Some(event) = short_event(first)
+            && self.synced
+        {
+            return Some((self.count(event, difference.into()), 2));
+        }
+        self.next_long_record(bytes)
+    }
+
+    #[inline(never)]
+    fn next_long_record(&mut self, bytes: &[u8]) -> Option<(Record, usize)> {
+        let mut rest = bytes;
+        match take_byte(&mut rest)? {
+            CAUSES | SYNC | GAP => None,
+            first => self.record(first, &mut rest).ok().map(|record| (record, bytes.len() - rest.len())),
+        }
+    }
+
+    fn record(&mut self, first: u8, rest: &mut &[u8]) -> Step<Record> {
         let event = read_event(first, rest)?;
         let difference = varint::take(rest).map_err(LogError::from)?;
         if !self.synced {
             return Err(Some(LogError::Unsynchronised));
         }
-        let mut after = self.clone();
-        if !self.fresh && counts(event.kind) {
-            after.number = self.number.wrapping_add(1);
-        }
-        after.time = self.time.wrapping_add(u64::from(difference));
-        let mut message = None;
-        if let (EventKind::Send | EventKind::Receive, Some(count)) =
-            (event.kind, after.counts.get_mut(usize::from(event.arg)))
-        {
-            *count = count.wrapping_add(u32::from(!self.fresh));
-            message = Some(*count);
-        }
-        after.fresh = false;
-        let record = Record { event, number: EventNumber(after.number), time: after.time, message };
-        Ok((LogItem::Record(record), after))
+        Ok(self.count(event, difference))
     }
 
-    fn causes<'a>(&self, rest: &mut &'a [u8]) -> Step<'a> {
+    /// Counts an event that happened so long after the last.
+    #[inline(always)]
+    fn count(&mut self, event: Event, difference: u32) -> Record {
+        let new = u32::from(!self.fresh);
+        if counts(event.kind) {
+            self.number = self.number.wrapping_add(new);
+        }
+        self.time = self.time.wrapping_add(u64::from(difference));
+        let mut message = None;
+        if let (EventKind::Send | EventKind::Receive, Some(count)) =
+            (event.kind, self.counts.get_mut(usize::from(event.arg)))
+        {
+            *count = count.wrapping_add(new);
+            message = Some(*count);
+        }
+        self.fresh = false;
+        Record { event, number: EventNumber(self.number), time: self.time, message }
+    }
+
+    fn causes<'a>(&mut self, rest: &mut &'a [u8]) -> Step<Causes<'a>> {
         let skipped = varint::take(rest).map_err(LogError::from)?;
         let changed = varint::take(rest).map_err(LogError::from)?;
         let differences = take_numbers(rest, changed.count_ones() as usize)?;
@@ -246,21 +281,20 @@ impl LogReader {
         if !self.synced {
             return Err(Some(LogError::Unsynchronised));
         }
-        let mut after = self.clone();
-        after.number = self.number.wrapping_add(skipped);
         if message != 0 {
             // The record that follows is this message of its channel, and counts it.
             let next = *rest.first().ok_or(None)?;
             if next & 0xC0 == SEND
-                && let Some(count) = after.counts.get_mut(usize::from(next & PORT))
+                && let Some(count) = self.counts.get_mut(usize::from(next & PORT))
             {
                 *count = message.wrapping_sub(1);
             }
         }
-        Ok((LogItem::Causes(Causes { skipped, changed, differences }), after))
+        self.number = self.number.wrapping_add(skipped);
+        Ok(Causes { skipped, changed, differences })
     }
 
-    fn sync<'a>(rest: &mut &'a [u8]) -> Step<'a> {
+    fn sync<'a>(&mut self, rest: &mut &'a [u8]) -> Step<SyncRecord<'a>> {
         let mut byte = || take_byte(rest).ok_or(None);
         let (mode, nodes, ports) = (byte()?, byte()?, byte()?);
         let (mode, with_causes) = (mode & !WITH_CAUSES, mode & WITH_CAUSES != 0);
@@ -272,16 +306,17 @@ impl LogReader {
         let [number, low, high] = [number, low, high].map(u32::from_le_bytes);
         let time = u64::from(high) << 32 | u64::from(low);
         let sync = SyncRecord { mode, with_causes, number: EventNumber(number), time, clock, counts };
-        let mut after = Self { synced: true, fresh: true, number, time, counts: [0; MAX_PORTS] };
-        for (count, value) in after.counts.iter_mut().zip(sync.counts()) {
+        *self = Self { synced: true, fresh: true, number, time, counts: [0; MAX_PORTS] };
+        for (count, value) in self.counts.iter_mut().zip(sync.counts()) {
             *count = value;
         }
-        Ok((LogItem::Sync(sync), after))
+        Ok(sync)
     }
 
-    fn gap<'a>(&self, rest: &mut &'a [u8]) -> Step<'a> {
+    fn gap(&mut self, rest: &mut &[u8]) -> Step<u32> {
         let dropped = varint::take(rest).map_err(LogError::from)?;
-        Ok((LogItem::Gap(dropped), Self { synced: false, ..self.clone() }))
+        self.synced = false;
+        Ok(dropped)
     }
 }
 
@@ -291,16 +326,31 @@ impl Default for LogReader {
     }
 }
 
+/// A tracepoint whose tag follows.
+const ESCAPED: u8 = LOCAL | LOCAL_ESCAPE;
+
+/// The event that a byte says all of: a tracepoint with a small tag, or a message.
+#[inline(always)]
+fn short_event(first: u8) -> Option<Event> {
+    match first {
+        ESCAPED => None,
+        LOCAL.. => Some(Event::local((first & LOCAL_ESCAPE).into())),
+        RECEIVE.. => Some(Event::new(EventKind::Receive, (first & PORT).into())),
+        SEND.. => Some(Event::new(EventKind::Send, (first & PORT).into())),
+        _ => None,
+    }
+}
+
 fn read_event(first: u8, rest: &mut &[u8]) -> Result<Event, Option<LogError>> {
-    if first & LOCAL != 0 {
-        let tag = first & LOCAL_ESCAPE;
-        return if tag == LOCAL_ESCAPE { Ok(Event::local(take_argument(rest)?)) } else { Ok(Event::local(tag.into())) };
+    match short_event(first) {
+        Some(event) => Ok(event),
+        None if first & LOCAL != 0 => Ok(Event::local(take_argument(rest)?)),
+        None => read_other(first, rest),
     }
-    match first & 0x60 {
-        SEND => return Ok(Event::new(EventKind::Send, (first & PORT).into())),
-        RECEIVE => return Ok(Event::new(EventKind::Receive, (first & PORT).into())),
-        _ => {}
-    }
+}
+
+/// An event that is neither a tracepoint nor a message.
+fn read_other(first: u8, rest: &mut &[u8]) -> Result<Event, Option<LogError>> {
     let kind = EventKind::from_number(first)
         .filter(|kind| !matches!(kind, EventKind::Local | EventKind::Send | EventKind::Receive))
         .ok_or(Some(LogError::UnknownKind(first)))?;

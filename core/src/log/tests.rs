@@ -248,3 +248,33 @@ fn damaged_bytes_are_refused_with_what_is_wrong_and_change_nothing() {
     assert_eq!(node.reader.next(&[SYNC, 2, 2]), Ok(None));
     assert_eq!(node.reader, before);
 }
+
+/// Whatever a log says, and whether or not a sync record stands before it.
+#[test]
+fn the_quick_way_reads_events_as_the_long_way_does_and_nothing_else() {
+    let mut synced = LogReader::new();
+    assert!(synced.next(&[0x21, 2, 0, 0, 7, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]).is_ok());
+    let mut counted = synced.clone();
+    assert!(counted.next(&[0x87, 3]).is_ok());
+    for reader in [LogReader::new(), synced, counted] {
+        for first in 0..=u8::MAX {
+            for second in [0, 1, 0x7F, 0x80, 0xFF] {
+                for length in 0..=7 {
+                    let bytes = [first, second, 1, 0x83, 2, 4, 0];
+                    let (mut quick, mut long) = (reader.clone(), reader.clone());
+                    let read = quick.next_record(&bytes[..length]);
+                    match long.next(&bytes[..length]) {
+                        Ok(Some((LogItem::Record(record), taken))) => {
+                            assert_eq!(read, Some((record, taken)));
+                            assert_eq!(quick, long);
+                        }
+                        _ => {
+                            assert_eq!(read, None);
+                            assert_eq!(quick, reader);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

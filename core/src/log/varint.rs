@@ -23,7 +23,20 @@ pub(super) enum Stop {
 }
 
 /// Takes a number off the front of `bytes`.
+#[inline]
 pub(super) fn take(bytes: &mut &[u8]) -> Result<u32, Stop> {
+    match bytes {
+        // Most are so short.
+        [byte @ ..0x80, rest @ ..] => {
+            let value = u32::from(*byte);
+            *bytes = rest;
+            Ok(value)
+        }
+        _ => take_long(bytes),
+    }
+}
+
+fn take_long(bytes: &mut &[u8]) -> Result<u32, Stop> {
     let mut value = 0;
     for shift in (0..35).step_by(7) {
         let (&byte, rest) = bytes.split_first().ok_or(Stop::End)?;

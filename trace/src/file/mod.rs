@@ -12,7 +12,7 @@ pub use envelope::FrameError;
 pub use frame::{MAGIC, MAX_BODY};
 pub use header::{BoardInfo, ChannelInfo, Header, NameInfo, NodeInfo, PortInfo};
 pub use reader::TraceReader;
-pub use stream::{Entry, Item, Stream, Sync};
+pub use stream::{Entry, Item, Part, Stream, Sync};
 pub use writer::{WriteError, Writer};
 
 use std::path::{Path, PathBuf};

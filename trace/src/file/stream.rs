@@ -36,6 +36,15 @@ pub enum Item {
     Broken(LogError),
 }
 
+/// A part of a node's log that is taken at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Records with nothing between them.
+    Records(&'a [Record]),
+    /// Anything else: never an [`Item::Record`].
+    Other(Item),
+}
+
 /// Where a node stood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sync {
@@ -64,8 +73,14 @@ pub struct Stream {
     placed: bool,
     /// Where the next piece should begin.
     next: Option<u32>,
+    /// The beginning of what is not whole yet.
     rest: Vec<u8>,
+    /// Records that were not told yet: none between two pieces.
+    run: Vec<Record>,
 }
+
+/// How many records are told at once at most.
+const LONGEST_RUN: usize = 256;
 
 impl Default for Stream {
     fn default() -> Self {
@@ -77,46 +92,82 @@ impl Stream {
     /// A stream that has seen nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self { reader: unplaced(), placed: false, next: None, rest: Vec::new() }
+        Self { reader: unplaced(), placed: false, next: None, rest: Vec::new(), run: Vec::new() }
     }
 
     /// Takes the next piece, which begins at `position` of the node's ring, and gives what it says to `each`.
+    ///
+    /// For records that are dealt with many at once, [`push_parts`](Self::push_parts) takes less time.
     pub fn push(&mut self, position: u32, bytes: &[u8], mut each: impl FnMut(Item)) {
+        self.push_parts(position, bytes, |part| match part {
+            Part::Records(records) => records.iter().for_each(|record| each(Item::Record(*record))),
+            Part::Other(item) => each(item),
+        });
+    }
+
+    /// Takes the next piece, which begins at `position` of the node's ring, and gives what it says to `each`: the same as
+    /// [`push`](Self::push), records that follow each other together.
+    pub fn push_parts(&mut self, position: u32, bytes: &[u8], mut each: impl FnMut(Part<'_>)) {
         if self.next.is_some_and(|next| next != position) {
             *self = Self::new();
-            each(Item::Restart);
+            each(Part::Other(Item::Restart));
         }
         self.next = Some(position.wrapping_add(bytes.len() as u32));
-        let mut rest = std::mem::take(&mut self.rest);
-        rest.extend_from_slice(bytes);
+        if self.rest.is_empty() {
+            let read = self.read(bytes, &mut each);
+            self.rest.extend_from_slice(&bytes[read..]);
+        } else {
+            let mut rest = std::mem::take(&mut self.rest);
+            rest.extend_from_slice(bytes);
+            let read = self.read(&rest, &mut each);
+            rest.drain(..read);
+            self.rest = rest;
+        }
+    }
+
+    /// Reads what is whole. Says how many bytes that was.
+    fn read(&mut self, bytes: &[u8], each: &mut impl FnMut(Part<'_>)) -> usize {
         let mut at = 0;
         loop {
-            match self.reader.next(&rest[at..]) {
+            if self.placed {
+                while let Some((record, length)) = self.reader.next_record(&bytes[at..]) {
+                    at += length;
+                    self.run.push(record);
+                    if self.run.len() == LONGEST_RUN {
+                        self.tell_run(each);
+                    }
+                }
+                self.tell_run(each);
+            }
+            match self.reader.next(&bytes[at..]) {
                 Ok(Some((item, length))) => {
                     at += length;
-                    self.tell(item, &mut each);
+                    self.tell(item, each);
                 }
-                Ok(None) => break,
+                Ok(None) => return at,
                 Err(error) => {
-                    each(Item::Broken(error));
+                    each(Part::Other(Item::Broken(error)));
                     (self.reader, self.placed) = (unplaced(), false);
                     // No byte from here on can be trusted until one begins a sync record.
-                    match rest[at + 1..].iter().position(|byte| *byte == ANY[0]) {
+                    match bytes[at + 1..].iter().position(|byte| *byte == ANY[0]) {
                         Some(skipped) => at += 1 + skipped,
-                        None => {
-                            at = rest.len();
-                            break;
-                        }
+                        None => return bytes.len(),
                     }
                 }
             }
         }
-        self.rest = rest.split_off(at);
     }
 
-    fn tell(&mut self, item: LogItem<'_>, each: &mut impl FnMut(Item)) {
-        each(match item {
-            LogItem::Record(record) if self.placed => Item::Record(record),
+    fn tell_run(&mut self, each: &mut impl FnMut(Part<'_>)) {
+        if !self.run.is_empty() {
+            each(Part::Records(&self.run));
+            self.run.clear();
+        }
+    }
+
+    fn tell(&mut self, item: LogItem<'_>, each: &mut impl FnMut(Part<'_>)) {
+        let item = match item {
+            LogItem::Record(record) if self.placed => return each(Part::Records(&[record])),
             LogItem::Record(record) => Item::Unplaced(record),
             LogItem::Causes(causes) => Item::Causes {
                 skipped: causes.skipped,
@@ -136,7 +187,8 @@ impl Stream {
                 })
             }
             LogItem::Gap(dropped) => Item::Gap(dropped),
-        });
+        };
+        each(Part::Other(item));
     }
 }
 

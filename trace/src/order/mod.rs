@@ -21,7 +21,7 @@ mod taint;
 mod tests;
 mod wait;
 
-use crate::{Event, Header, Item, Note};
+use crate::{Event, Header, Item, Note, Part};
 use channel::Channel;
 use clock::LANES;
 use node::Node;
@@ -132,6 +132,16 @@ impl CausalOrder {
         if let Some(state) = self.nodes.get_mut(usize::from(node)) {
             state.queue.push(wall, item);
             self.begin(node, each);
+        }
+    }
+
+    /// What a [`Stream`](crate::Stream) says next of a node, read at `wall`: see [`push`](Self::push) and
+    /// [`extend`](Self::extend).
+    #[inline]
+    pub fn push_part<F: Sink + ?Sized>(&mut self, node: u8, wall: u64, part: Part<'_>, each: &mut F) {
+        match part {
+            Part::Records(records) => self.extend(node, wall, records, each),
+            Part::Other(item) => self.push(node, wall, item, each),
         }
     }
 

@@ -2,7 +2,7 @@
 #[cfg(feature = "enabled")]
 use stillpoint_core::ConnectError;
 
-/// Why an agent could not begin, or a port not be opened.
+/// Why an agent could not begin or start, or a port not be opened.
 ///
 /// What only the kit can refuse has no variant where the kit is compiled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,9 @@ pub enum OpenError {
     /// This core has begun already.
     #[cfg(feature = "enabled")]
     AlreadyBegun,
+    /// The node has started already.
+    #[cfg(feature = "enabled")]
+    AlreadyStarted,
     /// This core has not begun.
     #[cfg(feature = "enabled")]
     NotBegun,

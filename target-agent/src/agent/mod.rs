@@ -32,7 +32,7 @@ use stillpoint_core::control::{ControlBlock, FaultBlock, PortBlock, VERSION};
 use stillpoint_core::link::Config;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::WATCHES;
-use stillpoint_core::{Command, Direction, Event, Input, Node, NodeId, PortId, StampKind, StepError, Then};
+use stillpoint_core::{Command, Direction, Event, Input, Node, NodeId, PortId, StampKind, Then};
 
 /// A host refuses an image that does not have this symbol before it reads a byte of its memory.
 #[unsafe(no_mangle)]
@@ -327,11 +327,11 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     ///
     /// # Errors
     /// It has started already.
-    pub fn start(&self) -> Result<(), StepError> {
+    pub fn start(&self) -> Result<(), OpenError> {
         let agents = self.agents;
         agents.section(|local| {
             let then = local.start::<P, LOG>(agents.ring());
-            (then.map(drop).ok_or(StepError::AlreadyStarted), then.unwrap_or(Then::Continue))
+            (then.map(drop).ok_or(OpenError::AlreadyStarted), then.unwrap_or(Then::Continue))
         })?;
         agents.publish();
         Ok(())

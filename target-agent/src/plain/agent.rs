@@ -14,7 +14,7 @@ use crate::tap::Tap;
 use core::marker::PhantomData;
 use embedded_io_async::{Read, Write};
 use stillpoint_core::link::Config;
-use stillpoint_core::{Event, NodeId, StampKind, StepError};
+use stillpoint_core::{Event, NodeId, StampKind};
 
 /// The agents of this chip's cores: none, in no memory.
 pub struct Agents<P, const N: usize, const PORTS: usize, const LOG: usize>(PhantomData<fn() -> P>);
@@ -164,7 +164,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     ///
     /// # Errors
     /// None here; with the kit a node that has started already.
-    pub fn start(&self) -> Result<(), StepError> {
+    pub fn start(&self) -> Result<(), OpenError> {
         Ok(())
     }
 

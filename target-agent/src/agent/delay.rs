@@ -35,10 +35,7 @@ pub(crate) trait Calling: Sync {
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
     /// Lets the gate see the phase and do what there is to do.
     pub(super) fn serve_gate(&self) {
-        let (gate, phase) = self.local.with(|local| {
-            let local = local.borrow();
-            (local.gate, local.node.phase())
-        });
+        let (gate, phase) = self.local.rarely(|local| (local.gate, local.node.phase()));
         if let Some(gate) = gate {
             gate.serve(phase);
             self.wake_links_for(gate);
@@ -60,7 +57,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Calling 
     }
 
     fn tell(&self) {
-        if let Some(gate) = self.local.with(|local| local.borrow().gate) {
+        if let Some(gate) = self.local.rarely(|local| local.gate) {
             self.wake_links_for(gate);
         }
     }
@@ -84,11 +81,11 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     /// Which node this is.
     #[must_use]
     pub fn node(&self) -> NodeId {
-        self.agents.local.with(|local| local.borrow().node.id())
+        self.agents.local.rarely(|local| local.node.id())
     }
 
     pub(crate) fn set_gate(&self, gate: &'static dyn Gated) {
-        self.agents.local.with(|local| local.borrow_mut().gate = Some(gate));
+        self.agents.local.rarely(|local| local.gate = Some(gate));
     }
 
     pub(crate) fn calling(&self) -> &'static dyn Calling {

@@ -19,7 +19,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> FaultHan
         let inside = self.local.with(|local| unsafe { local.take_over() });
         self.take_over_links();
         P::freeze_time();
-        self.local.with(|local| self.crash(&mut local.borrow_mut(), fault.cause, inside));
+        self.local.rarely(|local| self.crash(local, fault.cause, inside));
         loop {
             self.publish();
             self.drain();

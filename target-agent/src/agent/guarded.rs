@@ -1,5 +1,8 @@
 //! A value that one context of a core uses at a time, and that a crash handler takes over from a dead one.
+use crate::per_core::PerCore;
+use crate::platform::{Mask, Platform};
 use core::cell::{Cell, UnsafeCell};
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::{Deref, DerefMut};
 
@@ -14,6 +17,13 @@ pub(crate) struct Guarded<T> {
 const EMPTY: u8 = 0;
 const FREE: u8 = 1;
 const HELD: u8 = 2;
+
+/// One copy of what never happens.
+#[cold]
+#[inline(never)]
+fn not_free() -> ! {
+    panic!("the agent was called from inside itself, or before it began")
+}
 
 /// The value, until it is dropped.
 pub(crate) struct Held<'a, T>(&'a Guarded<T>);
@@ -40,7 +50,9 @@ impl<T> Guarded<T> {
     /// The value. Panics if somebody has it, or there is none.
     #[inline]
     pub fn borrow_mut(&self) -> Held<'_, T> {
-        assert!(self.state.get() == FREE, "the agent was called from inside itself, or before it began");
+        if self.state.get() != FREE {
+            not_free();
+        }
         self.state.set(HELD);
         Held(self)
     }
@@ -67,6 +79,44 @@ impl<T> Guarded<T> {
             self.state.set(FREE);
         }
         was_held
+    }
+}
+
+/// What a core has for itself, if it is used by one context at a time.
+impl<P: Platform, T> PerCore<P, Guarded<T>> {
+    /// Gives `act` the value of the calling core with its interrupts masked. Panics if somebody has it, or there is none.
+    ///
+    /// For all that is not done at every event: a call in little space, where `with` and `borrow_mut` are a bit quicker.
+    #[inline]
+    pub fn rarely<R>(&self, act: impl FnOnce(&mut T) -> R) -> R {
+        let mut locked = self.lock();
+        act(&mut locked.held)
+    }
+
+    #[inline(never)]
+    fn lock(&self) -> Locked<'_, P, T> {
+        let masked = Masked { before: P::mask(), platform: PhantomData };
+        // SAFETY: interrupts stay masked until `masked` is dropped, after what is borrowed here.
+        let held = unsafe { self.own(P::core()) }.borrow_mut();
+        Locked { held, _masked: masked }
+    }
+}
+
+/// A value whose core's interrupts are masked until it is dropped.
+struct Locked<'a, P: Platform, T> {
+    held: Held<'a, T>,
+    _masked: Masked<P>,
+}
+
+struct Masked<P: Platform> {
+    before: Mask,
+    platform: PhantomData<P>,
+}
+
+impl<P: Platform> Drop for Masked<P> {
+    #[inline]
+    fn drop(&mut self) {
+        P::unmask(self.before);
     }
 }
 

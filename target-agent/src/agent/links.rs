@@ -40,8 +40,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 
     /// The serial links of this core, each once.
     fn links(&self) -> [Option<&'static dyn Wired>; PORTS] {
-        self.local.with(|local| {
-            let local = local.borrow();
+        self.local.rarely(|local| {
             core::array::from_fn(|index| match &local.wires[index] {
                 // A link has two ports; it is served for its outgoing one.
                 Wire::Link(link) if local.node.is_outgoing(PortId(index as u8)) => Some(*link),
@@ -53,10 +52,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     /// The serial links of this core, each once, and the nodes behind them.
     pub(super) fn links_with_peers(&self) -> [Option<(&'static dyn Wired, NodeId)>; PORTS] {
         let links = self.links();
-        self.local.with(|local| {
-            let local = local.borrow();
-            core::array::from_fn(|index| Some((links[index]?, local.node.peer(PortId(index as u8))?)))
-        })
+        self.local
+            .rarely(|local| core::array::from_fn(|index| Some((links[index]?, local.node.peer(PortId(index as u8))?))))
     }
 
     /// Moves what a link owes and holds. A halt that it brings takes effect when the caller looks at the phase.
@@ -64,14 +61,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         if link.is_busy() {
             return Served { moved: false, news: false };
         }
-        let flow = self.local.with(|local| {
-            let mut local = local.borrow_mut();
-            if let Some((out, _)) = ports_of(&local, link)
+        let flow = self.local.rarely(|local| {
+            if let Some((out, _)) = ports_of(local, link)
                 && let Some(hello) = local.node.hello(out)
             {
                 link.introduce(hello);
             }
-            pay(&mut local, link);
+            pay(local, link);
             match local.node.phase() {
                 // What an application sent before it crashed still goes its way.
                 Phase::Running | Phase::Starting | Phase::Faulted => Flow::Running,
@@ -82,9 +78,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         let mut news = false;
         let moved = link.pump(flow, waker, &mut |item| {
             news = true;
-            self.local.with(|local| self.hear(&mut local.borrow_mut(), link, item));
+            self.local.rarely(|local| self.hear(local, link, item));
         });
-        news |= self.local.with(|local| self.note_delivered(&mut local.borrow_mut(), link));
+        news |= self.local.rarely(|local| self.note_delivered(local, link));
         Served { moved, news }
     }
 

@@ -235,7 +235,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         let waiter = || P::doorbells().claim(here).map_err(|_| OpenError::NoneLeft);
         let stage_out = Stage { ring: link_out, waiter: waiter()? };
         let stage_in = Stage { ring: link_in, waiter: waiter()? };
-        let incarnation = self.agents.local.with(|local| local.borrow().memory.boots);
+        let incarnation = self.agents.local.rarely(|local| local.memory.boots);
         link.open(line, config, incarnation, stage_out, stage_in).ok_or(OpenError::EndTaken)?;
         // Until the peer has said hello nothing can be delivered there.
         self.agents.section(|local| {
@@ -290,8 +290,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         wire: Wire,
         head: &'static crate::channel::Head,
     ) -> Result<PortId, OpenError> {
-        let port = self.agents.local.with(|local| {
-            let mut local = local.borrow_mut();
+        let port = self.agents.local.rarely(|local| {
             let port = local.next_port().ok_or(OpenError::NoneLeft)?;
             local.node.connect(port, direction, peer)?;
             local.wires[usize::from(port.0)] = wire;
@@ -311,8 +310,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     /// # Errors
     /// All watches of the node are taken.
     pub fn watch(&self, name: Name) -> Result<Watch<P, N, PORTS, LOG>, OpenError> {
-        let number = self.agents.local.with(|local| {
-            let mut local = local.borrow_mut();
+        let number = self.agents.local.rarely(|local| {
             let number = local.watches;
             local.watches = number.checked_add(1).filter(|count| usize::from(*count) <= WATCHES)?;
             Some(number)

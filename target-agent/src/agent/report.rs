@@ -41,8 +41,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         let revision = control.revision.load(Ordering::Relaxed) & !1;
         set(&control.revision, revision.wrapping_add(1));
         core::sync::atomic::fence(Ordering::Release);
-        self.local.with(|local| {
-            let mut local = local.borrow_mut();
+        self.local.rarely(|local| {
             local.retain::<P>();
             let local = &*local;
             let node = &local.node;

@@ -17,7 +17,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     #[inline]
     pub(super) fn section<R>(&self, act: impl FnOnce(&mut Local<N, PORTS>) -> (R, Then)) -> R {
         let before = P::mask();
-        let (result, then) = self.local.with(|local| act(&mut local.borrow_mut()));
+        let (result, then) = self.local.rarely(|local| act(local));
         if then != Then::Continue {
             self.stand_still();
         }
@@ -81,7 +81,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         let began = P::counter();
         while matches!(self.phase(), Phase::Draining { .. }) && !self.is_over() {
             if P::counter().wrapping_sub(began) > P::COUNTER_HZ / DRAIN_LIMIT {
-                self.local.with(|local| local.borrow_mut().step::<P, LOG>(self.ring(), Input::DrainLimit));
+                self.local.rarely(|local| local.step::<P, LOG>(self.ring(), Input::DrainLimit));
             }
             super::park::pause();
         }
@@ -89,10 +89,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 
     /// Whether the caller interrupted the pump of one of this core's links.
     fn is_pumping(&self) -> bool {
-        self.local.with(|local| {
-            let local = local.borrow();
-            local.wires.iter().any(|wire| matches!(wire, Wire::Link(link) if link.is_busy()))
-        })
+        self.local.rarely(|local| local.wires.iter().any(|wire| matches!(wire, Wire::Link(link) if link.is_busy())))
     }
 
     /// Whether no halt keeps the node from running.
@@ -102,10 +99,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 
     /// Looks once at the lanes of this core and at the host's commands, and lets the gate know.
     fn serve_lanes_and_host(&self) {
-        let (news, answer) = self.local.with(|local| {
-            let mut local = local.borrow_mut();
-            (self.serve_lanes(&mut local), self.serve_host(&mut local))
-        });
+        let (news, answer) = self.local.rarely(|local| (self.serve_lanes(local), self.serve_host(local)));
         self.serve_gate();
         if news || answer.is_some() {
             self.publish();
@@ -120,7 +114,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     }
 
     pub(super) fn phase(&self) -> Phase {
-        self.local.with(|local| local.borrow().node.phase())
+        self.local.rarely(|local| local.node.phase())
     }
 
     pub(super) fn ring(&self) -> &'static stillpoint_core::log::LogRing<LOG> {

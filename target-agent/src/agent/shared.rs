@@ -42,7 +42,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     /// All watches of the node are taken.
     pub fn watch_races(&self, name: Name) -> Result<(), OpenError> {
         let watch = self.watch(name)?;
-        self.agents.local.with(|local| local.borrow_mut().races.watch = Some(watch.number));
+        self.agents.local.rarely(|local| local.races.watch = Some(watch.number));
         Ok(())
     }
 }
@@ -79,7 +79,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Accesses for Agents<P, N, PORTS, LOG> {
     fn access(&self, object: &mut SharedObject<MAX_CORES>, access: Access) -> Then {
-        self.local.with(|local| local.borrow_mut().access::<P, LOG>(self.ring(), object, access))
+        self.local.rarely(|local| local.access::<P, LOG>(self.ring(), object, access))
     }
 
     fn settle(&self, then: Then) {

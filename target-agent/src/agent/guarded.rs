@@ -93,6 +93,12 @@ impl<P: Platform, T> PerCore<P, Guarded<T>> {
         act(&mut locked.held)
     }
 
+    /// The same, to be kept; nothing if there is no value.
+    #[inline]
+    pub fn lock_filled(&self) -> Option<Locked<'_, P, T>> {
+        self.with(Guarded::is_filled).then(|| self.lock())
+    }
+
     #[inline(never)]
     fn lock(&self) -> Locked<'_, P, T> {
         let masked = Masked { before: P::mask(), platform: PhantomData };
@@ -103,8 +109,8 @@ impl<P: Platform, T> PerCore<P, Guarded<T>> {
 }
 
 /// A value whose core's interrupts are masked until it is dropped.
-struct Locked<'a, P: Platform, T> {
-    held: Held<'a, T>,
+pub(crate) struct Locked<'a, P: Platform, T> {
+    pub held: Held<'a, T>,
     _masked: Masked<P>,
 }
 

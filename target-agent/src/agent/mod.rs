@@ -26,7 +26,7 @@ use crate::serial::{Line, Serial, Stage};
 use crate::tap::Tap;
 use core::sync::atomic::Ordering;
 use embedded_io_async::{Read, Write};
-pub(crate) use guarded::Guarded;
+pub(crate) use guarded::{Guarded, Locked};
 use local::{Local, Wire};
 use stillpoint_core::control::{ControlBlock, FaultBlock, PortBlock, VERSION};
 use stillpoint_core::link::Config;

@@ -1,7 +1,7 @@
 //! A chip's gates as its clients and servers see them, and as its agents do.
 use super::door::{DoorId, Standing};
 use super::{Core, NOBODY, Rpc};
-use crate::agent::Gated;
+use crate::agent::{Gated, Locked};
 use crate::platform::{Bell, CoreId, MAX_CORES, Platform};
 use core::sync::atomic::Ordering;
 use core::task::Waker;
@@ -35,16 +35,18 @@ pub(super) trait Doors: Sync {
 impl<P: Platform, const T: usize, const N: usize, const DOORS: usize> Rpc<P, T, N, DOORS> {
     /// Lets something happen at the gate of the calling core, then tells the other cores and wakes who waits.
     pub(super) fn run<R>(&self, act: impl FnOnce(&mut Core<T, N, DOORS>, u64) -> R) -> Option<R> {
-        self.cores.with(|core| {
-            if !core.is_filled() {
-                return None;
-            }
-            let core = &mut *core.borrow_mut();
-            let now = core.clock.now(P::long_counter(), P::LONG_COUNTER_BITS);
-            let result = act(core, now);
-            self.tell(core);
-            Some(result)
-        })
+        let (mut core, now) = self.enter()?;
+        let result = act(&mut core.held, now);
+        self.tell(&mut core.held);
+        Some(result)
+    }
+
+    /// The gate of the calling core, if it has begun, and the time there. One copy.
+    #[inline(never)]
+    fn enter(&self) -> Option<(Locked<'_, P, Core<T, N, DOORS>>, u64)> {
+        let mut core = self.cores.lock_filled()?;
+        let now = core.held.clock.now(P::long_counter(), P::LONG_COUNTER_BITS);
+        Some((core, now))
     }
 
     /// Tells the other cores what they have not been told, and wakes who waits. One copy.

@@ -40,6 +40,7 @@ impl<const T: usize> Accounts<T> {
     }
 
     /// The thread's delay at `now`.
+    #[inline(never)]
     pub fn at(&self, thread: ThreadId, now: u64) -> u64 {
         let Account { delay, since, .. } = self.row(thread);
         if self.growing.contains(thread) { delay.ticks.saturating_add(now.saturating_sub(since)) } else { delay.ticks }
@@ -77,6 +78,7 @@ impl<const T: usize> Accounts<T> {
     }
 
     /// The thread's delay is `delay`, as somebody else told, and does not grow.
+    #[inline(never)]
     pub fn take(&mut self, thread: ThreadId, delay: Delay) {
         if let Some(row) = self.rows.get_mut(usize::from(thread.0)) {
             row.delay = delay;
@@ -90,6 +92,7 @@ impl<const T: usize> Accounts<T> {
     }
 
     /// From `now` on the delay grows of a thread whose notices come from here. This is its next turn.
+    #[inline(never)]
     pub fn suspend(&mut self, thread: ThreadId, waits_for: ThreadSet, now: u64) {
         let delay = self.next_turn(thread, self.at(thread, now));
         self.write(Notice::Suspended { thread, delay, waits_for }, now);
@@ -102,6 +105,7 @@ impl<const T: usize> Accounts<T> {
     }
 
     /// The notice of the thread's last turn.
+    #[inline(never)]
     pub fn notice(&self, thread: ThreadId) -> Notice {
         let Account { delay, waits_for, .. } = self.row(thread);
         if self.growing.contains(thread) {
@@ -112,6 +116,7 @@ impl<const T: usize> Accounts<T> {
     }
 
     /// Writes down a notice from elsewhere; one that is known already changes nothing.
+    #[inline(never)]
     pub fn hear(&mut self, notice: Notice, now: u64) -> Result<(), NoticeError> {
         let (thread, told) = (notice.thread(), notice.delay());
         if usize::from(thread.0) >= T {

@@ -215,7 +215,7 @@ impl Ring {
     }
 
     /// The same end once more, for whoever looks into it without owning it: a gate, or sabotage.
-    #[cfg(feature = "enabled")]
+    #[cfg(any(feature = "calls", feature = "sabotage"))]
     pub(crate) fn share(&self) -> Self {
         Self { head: self.head, slots: self.slots, count: self.count, bytes: self.bytes }
     }
@@ -235,7 +235,7 @@ impl Ring {
     }
 
     /// How many messages have been taken out, so the number of the oldest one that has not, from 0.
-    #[cfg(feature = "enabled")]
+    #[cfg(feature = "calls")]
     pub(crate) fn taken(&self) -> u32 {
         self.head.read.load(Ordering::Relaxed)
     }

@@ -4,7 +4,8 @@
 //! it builds without a chip and is tested on the host; the feature named after a chip adds that chip.
 //!
 //! The feature `enabled`, on unless taken away, is the kit. Without it the same program builds to plain channels and links
-//! between the same cores, and nothing of the kit is in it: `plain/` has what then stands in its place.
+//! between the same cores, and nothing of the kit is in it: `plain/` has what then stands in its place. Two parts of the kit
+//! are features of their own, on unless taken away: `predicates` and `calls`.
 #![no_std]
 
 #[cfg(feature = "enabled")]
@@ -39,9 +40,9 @@ pub mod port;
 pub mod replay;
 #[cfg(feature = "enabled")]
 pub mod retained;
-#[cfg(feature = "enabled")]
+#[cfg(feature = "calls")]
 pub mod rpc;
-#[cfg(not(feature = "enabled"))]
+#[cfg(not(feature = "calls"))]
 #[path = "plain/rpc.rs"]
 pub mod rpc;
 mod rpc_error;
@@ -65,12 +66,12 @@ pub use channel::Channel;
 pub use on_chip::{Client, Executor, Inbox, Outbox, Rpc, Serial, Server};
 pub use per_core::{CoreWaker, PerCore};
 pub use platform::CoreId;
-#[cfg(not(feature = "enabled"))]
+#[cfg(not(feature = "calls"))]
 pub use rpc::Access;
 pub use rpc::Envelope;
 pub use serial::Line;
 pub use shared::{Shared, SharedHandle};
-#[cfg(feature = "enabled")]
+#[cfg(feature = "calls")]
 pub use stillpoint_core::delay::Access;
 pub use stillpoint_core::delay::ThreadId;
 pub use stillpoint_core::link::Config as LinkConfig;

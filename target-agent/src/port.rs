@@ -80,7 +80,7 @@ impl<P: Platform, T> Outbox<P, T> {
     }
 
     /// Where this end meets the kit.
-    #[cfg(feature = "enabled")]
+    #[cfg(feature = "calls")]
     pub(crate) fn tap(&self) -> &Tap {
         &self.tap
     }
@@ -168,13 +168,13 @@ impl<P: Platform, T> Inbox<P, T> {
     }
 
     /// Where this end meets the kit.
-    #[cfg(feature = "enabled")]
+    #[cfg(feature = "calls")]
     pub(crate) fn tap(&self) -> &Tap {
         &self.tap
     }
 
     /// Where messages lie until they are taken.
-    #[cfg(feature = "enabled")]
+    #[cfg(feature = "calls")]
     pub(crate) fn ring(&self) -> &Ring {
         &self.ring
     }

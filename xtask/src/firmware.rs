@@ -21,7 +21,16 @@ pub struct Firmware {
     package: &'static str,
     artifact: Artifact,
     on_target: bool,
-    kit: bool,
+    kit: Kit,
+}
+
+/// How much of the kit is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kit {
+    Whole,
+    /// No more than these features of the agent, with commas between them.
+    Only(&'static str),
+    None,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +62,12 @@ pub enum BuildError {
 impl Firmware {
     /// A demo of the agent, `target-agent/examples/<name>.rs`.
     pub fn example(name: &'static str) -> Self {
-        Self { package: AGENT, artifact: Artifact::Example(name), on_target: false, kit: true }
+        Self { package: AGENT, artifact: Artifact::Example(name), on_target: false, kit: Kit::Whole }
     }
 
     /// Every demo of the agent.
     pub fn examples() -> Self {
-        Self { package: AGENT, artifact: Artifact::Examples, on_target: false, kit: true }
+        Self { package: AGENT, artifact: Artifact::Examples, on_target: false, kit: Kit::Whole }
     }
 
     /// The demo that records for replay, which needs a feature of its own.
@@ -74,24 +83,29 @@ impl Firmware {
     /// The program of a package that is firmware, with the unit tests of `stillpoint-core` built in.
     pub fn unit_tests() -> Self {
         let name = "stillpoint-on-target";
-        Self { package: name, artifact: Artifact::Bin(name), on_target: true, kit: true }
+        Self { package: name, artifact: Artifact::Bin(name), on_target: true, kit: Kit::Whole }
     }
 
     /// The same program with the kit compiled out.
     pub fn without_kit(self) -> Self {
-        Self { kit: false, ..self }
+        Self { kit: Kit::None, ..self }
+    }
+
+    /// The same program with no more of the kit than these features of the agent, with commas between them.
+    pub fn with_only(self, features: &'static str) -> Self {
+        Self { kit: Kit::Only(features), ..self }
     }
 
     /// What the counting plugin counts.
     pub fn benchmarks() -> Self {
         let name = "stillpoint-bench";
-        Self { package: name, artifact: Artifact::Bin(name), on_target: false, kit: true }
+        Self { package: name, artifact: Artifact::Bin(name), on_target: false, kit: Kit::Whole }
     }
 
     /// The same on the agent, in a system of 4 or, for any other number, of 32 nodes.
     pub fn agent_benchmarks(nodes: u32) -> Self {
         let name = if nodes == 4 { "bench-nodes-4" } else { "bench-nodes-32" };
-        Self { package: "stillpoint-bench-agent", artifact: Artifact::Bin(name), on_target: false, kit: true }
+        Self { package: "stillpoint-bench-agent", artifact: Artifact::Bin(name), on_target: false, kit: Kit::Whole }
     }
 
     /// Builds it and returns its ELF file.
@@ -106,11 +120,16 @@ impl Firmware {
         cargo.args(["--message-format", "json-render-diagnostics"]).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut elves = executables(&command::output(&mut cargo)?);
         elves.sort();
-        if !self.kit {
+        let folder = match self.kit {
+            Kit::Whole => None,
+            Kit::Only(features) => Some(features),
+            Kit::None => Some("plain"),
+        };
+        if let Some(folder) = folder {
             // Cargo gives it the same place as the one with the kit, which a later build would put there.
             elves = elves
                 .into_iter()
-                .map(|(name, elf)| keep_apart(&elf).map(|kept| (name, kept)))
+                .map(|(name, elf)| keep_apart(&elf, folder).map(|kept| (name, kept)))
                 .collect::<Result<_, _>>()?;
         }
         Ok(elves)
@@ -136,8 +155,11 @@ impl Firmware {
         if self.artifact == Artifact::Example(REPLAY) {
             cargo.args(["--features", REPLAY]);
         }
-        if !self.kit {
+        if self.kit != Kit::Whole {
             cargo.arg("--no-default-features");
+        }
+        if let Kit::Only(features) = self.kit {
+            cargo.args(["--features", features]);
         }
         if self.artifact == Artifact::Example(SABOTAGED) {
             cargo.args(["--features", "sabotage"]);
@@ -147,10 +169,10 @@ impl Firmware {
     }
 }
 
-/// Copies a firmware without the kit into the folder `plain` beside it.
-fn keep_apart(elf: &Path) -> Result<PathBuf, BuildError> {
+/// Copies a firmware without the whole kit into a folder beside it.
+fn keep_apart(elf: &Path, folder: &str) -> Result<PathBuf, BuildError> {
     let fail = |source| BuildError::Keep { path: elf.to_owned(), source };
-    let folder = elf.with_file_name("plain");
+    let folder = elf.with_file_name(folder);
     let kept = folder.join(elf.file_name().unwrap_or_default());
     std::fs::create_dir_all(&folder).map_err(fail)?;
     std::fs::copy(elf, &kept).map_err(fail)?;

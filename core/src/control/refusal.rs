@@ -50,10 +50,12 @@ pub enum RefusalCode {
     NoSuchWatch = 0x107,
     /// The program waits for an event of the port in the value, which the node does not have.
     NoSuchPort = 0x108,
+    /// The node was built without predicates.
+    NoPredicates = 0x109,
 }
 
 impl RefusalCode {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Other,
         Self::NotRunning,
         Self::BadProgram,
@@ -63,6 +65,7 @@ impl RefusalCode {
         Self::OtherGeneration,
         Self::NoSuchWatch,
         Self::NoSuchPort,
+        Self::NoPredicates,
     ];
 }
 
@@ -89,6 +92,7 @@ impl From<StepError> for Refusal {
             StepError::Program(error) => (RefusalCode::BadProgram, error.at.into()),
             StepError::Install(InstallError::OldGeneration { known }) => (RefusalCode::OldGeneration, known.0.into()),
             StepError::Install(InstallError::GenerationUsed) => (RefusalCode::GenerationUsed, 0),
+            StepError::Install(InstallError::NotBuiltIn) => (RefusalCode::NoPredicates, 0),
             StepError::Enable(EnableError::NotInstalled) => (RefusalCode::NotInstalled, 0),
             StepError::Enable(EnableError::OtherGeneration { installed }) => {
                 (RefusalCode::OtherGeneration, installed.0.into())
@@ -116,6 +120,9 @@ impl fmt::Display for Refusal {
             RefusalCode::OtherGeneration => write!(f, "its slot holds generation {value}: enable that or install anew"),
             RefusalCode::NoSuchWatch => write!(f, "it has no watch {value}: name one that its firmware has opened"),
             RefusalCode::NoSuchPort => write!(f, "it has no port {value}: name one that its firmware has opened"),
+            RefusalCode::NoPredicates => {
+                f.write_str("its firmware was built without the feature `predicates`: build it with that")
+            }
         }
     }
 }
@@ -134,7 +141,7 @@ mod tests {
             let [error, value] = refusal.to_words();
             assert_eq!(Refusal::from_words(error, value), Some(refusal));
         }
-        for error in [0, 1, 4, 0xFF, 0x109, u32::MAX] {
+        for error in [0, 1, 4, 0xFF, 0x10A, u32::MAX] {
             assert_eq!(Refusal::from_words(error, 0), None);
         }
     }

@@ -1,7 +1,7 @@
 //! The one verb.
 use super::{Command, Effects, Hello, Input, Node, StepError, Then};
 use crate::halt::Reaction;
-use crate::predicate::{Carry, EvalContext, EventKey, Outcome, Program, Reached, SlotSet};
+use crate::predicate::{self, Carry, EvalContext, EventKey, InstallError, Outcome, Program, Reached, SlotSet};
 use crate::stamp::{self, CARRY};
 use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, Phase, PortId, PortSet};
 
@@ -405,6 +405,9 @@ impl<const N: usize, const P: usize> Node<N, P> {
                 effects.halt = self.halting.last;
             }
             Command::Record(recording) => self.recording = recording,
+            Command::Install { .. } if !predicate::BUILT_IN => {
+                return Err(StepError::Install(InstallError::NotBuiltIn));
+            }
             Command::Install { slot, generation, detector, program } => {
                 let program = Program::verify(program).map_err(StepError::Program)?;
                 self.predicates.install(slot, generation, detector, &program).map_err(StepError::Install)?;

@@ -27,6 +27,9 @@ pub(crate) use slot::EventKey;
 pub use slot::Phase as SlotPhase;
 pub use table::{EnableError, InstallError, Outcome, Predicates, WatchError};
 
+/// Whether nodes evaluate predicates: the feature of this name. A node without it refuses to install any.
+pub const BUILT_IN: bool = cfg!(feature = "predicates");
+
 /// How many predicates can be armed at once.
 pub const SLOTS: usize = 4;
 

@@ -1,6 +1,6 @@
 //! What is armed on one node, and how far each predicate has come as far as this node knows.
 use super::slot::{EventKey, Phase, Slot};
-use super::{Carry, Detector, EvalContext, Generation, Program, Reached, SLOTS, SlotId, SlotSet, WATCHES};
+use super::{BUILT_IN, Carry, Detector, EvalContext, Generation, Program, Reached, SLOTS, SlotId, SlotSet, WATCHES};
 use crate::Event;
 use crate::control::SlotState;
 use core::fmt;
@@ -55,7 +55,7 @@ use core::fmt;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Predicates {
     watches: [i32; WATCHES],
-    slots: [Slot; SLOTS],
+    slots: [Slot; if BUILT_IN { SLOTS } else { 0 }],
     /// Slots with terms to evaluate after each event.
     live: SlotSet,
     /// Slots whose stage travels on messages.
@@ -68,21 +68,26 @@ impl Predicates {
     /// Nothing armed, all watches 0.
     #[must_use]
     pub const fn new() -> Self {
-        Self { watches: [0; WATCHES], slots: [Slot::EMPTY; SLOTS], live: SlotSet::EMPTY, carried: SlotSet::EMPTY }
+        Self {
+            watches: [0; WATCHES],
+            slots: [Slot::EMPTY; if BUILT_IN { SLOTS } else { 0 }],
+            live: SlotSet::EMPTY,
+            carried: SlotSet::EMPTY,
+        }
     }
 
     /// Whether no event of this node can advance anything just now.
     #[inline]
     #[must_use]
     pub const fn is_idle(&self) -> bool {
-        self.live.is_empty()
+        !BUILT_IN || self.live.is_empty()
     }
 
     /// Whether messages have anything to carry.
     #[inline]
     #[must_use]
     pub const fn has_carry(&self) -> bool {
-        !self.carried.is_empty()
+        BUILT_IN && !self.carried.is_empty()
     }
 
     /// Puts this node's part of a predicate into a slot. Its first stage waits for [`enable`](Self::enable).
@@ -99,7 +104,8 @@ impl Predicates {
         detector: Detector,
         program: &Program,
     ) -> Result<(), InstallError> {
-        self.slots[slot.index()].install(generation, detector, program)?;
+        let entry = self.slots.get_mut(slot.index()).ok_or(InstallError::NotBuiltIn)?;
+        entry.install(generation, detector, program)?;
         self.note_changed(slot);
         Ok(())
     }
@@ -109,15 +115,17 @@ impl Predicates {
     /// # Errors
     /// The slot holds no program of this generation; nothing has changed.
     pub fn enable(&mut self, slot: SlotId, generation: Generation) -> Result<(), EnableError> {
-        self.slots[slot.index()].enable(generation)?;
+        self.slots.get_mut(slot.index()).ok_or(EnableError::NotInstalled)?.enable(generation)?;
         self.note_changed(slot);
         Ok(())
     }
 
     /// Disarms a slot, whatever it holds. Late news of what it held is ignored from now on.
     pub fn remove(&mut self, slot: SlotId) {
-        self.slots[slot.index()].remove();
-        self.note_changed(slot);
+        if let Some(entry) = self.slots.get_mut(slot.index()) {
+            entry.remove();
+            self.note_changed(slot);
+        }
     }
 
     /// Gives a watch its new value; conditions see it from the next event on.
@@ -181,14 +189,15 @@ impl Predicates {
     #[inline]
     #[must_use]
     pub fn reached(&self, slot: SlotId) -> Option<Reached> {
-        let entry = &self.slots[slot.index()];
+        let entry = self.slots.get(slot.index())?;
         Reached::new(slot, entry.generation, entry.awaits.saturating_sub(1)).ok()
     }
 
     /// The slots whose stage is known by predicate marker: what a peer must be told that missed the markers.
     #[must_use]
     pub fn announced(&self) -> SlotSet {
-        let by_marker = |slot: &SlotId| self.slots[slot.index()].detector == Detector::Marker;
+        let by_marker =
+            |slot: &SlotId| self.slots.get(slot.index()).is_some_and(|entry| entry.detector == Detector::Marker);
         let known = SlotId::ALL.into_iter().filter(|slot| by_marker(slot) && self.reached(*slot).is_some());
         known.fold(SlotSet::EMPTY, SlotSet::with)
     }
@@ -196,21 +205,21 @@ impl Predicates {
     /// The program in a slot, with its generation and detector.
     #[must_use]
     pub fn installed(&self, slot: SlotId) -> Option<(Generation, Detector, &Program)> {
-        let entry = &self.slots[slot.index()];
+        let entry = self.slots.get(slot.index())?;
         entry.has_program().then_some((entry.generation, entry.detector, &entry.program))
     }
 
     /// How far the predicate in a slot has come, as far as this node knows.
     #[must_use]
     pub fn state(&self, slot: SlotId) -> SlotState {
-        let Slot { phase, generation, awaits, detector, .. } = self.slots[slot.index()];
+        let Slot { phase, generation, awaits, detector, .. } = *self.slots.get(slot.index()).unwrap_or(&Slot::EMPTY);
         SlotState { phase, generation, stage: awaits.saturating_sub(1), detector, enabled: awaits > 0 }
     }
 
     /// Whether the predicate in this slot fired on this node.
     #[must_use]
     pub fn has_fired(&self, slot: SlotId) -> bool {
-        self.slots[slot.index()].phase == Phase::Fired
+        self.slots.get(slot.index()).is_some_and(|entry| entry.phase == Phase::Fired)
     }
 
     /// Finds out which slots advance before any does: they are independent, and nearly always none does. Who is told of
@@ -219,7 +228,7 @@ impl Predicates {
     pub(crate) fn satisfied_by<'a>(&mut self, event: EventKey, context: impl Fn() -> EvalContext<'a>) -> SlotSet {
         let (mut live, mut satisfied) = (self.live, SlotSet::EMPTY);
         while let Some(slot) = live.pop() {
-            if self.slots[slot.index()].satisfied_by(event, &self.watches, &context) {
+            if BUILT_IN && self.slots[slot.index()].satisfied_by(event, &self.watches, &context) {
                 satisfied = satisfied.with(slot);
             }
         }
@@ -232,7 +241,7 @@ impl Predicates {
     pub(crate) fn advance(&mut self, satisfied: SlotSet) -> Outcome {
         let mut outcome = Outcome { advanced: satisfied, ..Outcome::NOTHING };
         for slot in satisfied.iter() {
-            let entry = &mut self.slots[slot.index()];
+            let Some(entry) = self.slots.get_mut(slot.index()) else { continue };
             entry.advance();
             if entry.phase == Phase::Fired {
                 outcome.fired = outcome.fired.with(slot);
@@ -246,7 +255,7 @@ impl Predicates {
     }
 
     fn hear(&mut self, reached: Reached, detector: Detector) -> bool {
-        let news = self.slots[reached.slot().index()].hear(reached, detector);
+        let news = self.slots.get_mut(reached.slot().index()).is_some_and(|entry| entry.hear(reached, detector));
         if news {
             self.note_changed(reached.slot());
         }
@@ -255,7 +264,7 @@ impl Predicates {
 
     /// Brings the two sets up to date with a slot.
     fn note_changed(&mut self, slot: SlotId) {
-        let entry = &self.slots[slot.index()];
+        let Some(entry) = self.slots.get(slot.index()) else { return };
         self.live = if entry.is_live() { self.live.with(slot) } else { self.live.without(slot) };
         self.carried = if entry.is_carried() { self.carried.with(slot) } else { self.carried.without(slot) };
     }
@@ -319,6 +328,8 @@ pub enum InstallError {
     },
     /// This generation was removed here, or belongs to another program or detector; take the next one.
     GenerationUsed,
+    /// The node was built without predicates; build it with the feature `predicates`.
+    NotBuiltIn,
 }
 
 /// Why a predicate was not enabled.
@@ -361,6 +372,7 @@ impl fmt::Display for InstallError {
                 write!(f, "the slot has seen generation {}: install with generation {}", known.0, known.next().0)
             }
             Self::GenerationUsed => f.write_str("this generation of the slot is used up: install with the next one"),
+            Self::NotBuiltIn => f.write_str("the node was built without the feature `predicates`: build it with that"),
         }
     }
 }

@@ -63,12 +63,6 @@ impl<T> Guarded<T> {
         (self.state.get() == FREE).then(|| self.borrow_mut())
     }
 
-    /// The value. Panics if somebody has it, or there is none.
-    #[inline]
-    pub fn borrow(&self) -> Held<'_, T> {
-        self.borrow_mut()
-    }
-
     /// Takes the value away from whoever has it; whether anybody had.
     ///
     /// # Safety
@@ -93,7 +87,8 @@ impl<P: Platform, T> PerCore<P, Guarded<T>> {
         act(&mut locked.held)
     }
 
-    /// The same, to be kept; nothing if there is no value.
+    /// The value, to be kept; nothing if there is no value.
+    #[cfg(feature = "calls")]
     #[inline]
     pub fn lock_filled(&self) -> Option<Locked<'_, P, T>> {
         self.with(Guarded::is_filled).then(|| self.lock())
@@ -169,14 +164,14 @@ mod tests {
         assert!(!unsafe { guarded.take_over() });
         guarded.fill(|| 3);
         assert!(guarded.is_filled());
-        assert_eq!(*guarded.borrow(), 3);
+        assert_eq!(*guarded.borrow_mut(), 3);
     }
 
     #[test]
     #[should_panic(expected = "before it began")]
     fn what_is_empty_is_not_taken_for_a_value() {
         let guarded = Guarded::<u8>::empty();
-        let _held = guarded.borrow();
+        let _held = guarded.borrow_mut();
     }
 
     #[test]
@@ -186,7 +181,7 @@ mod tests {
         core::mem::forget(guarded.borrow_mut());
         // SAFETY: the holder is forgotten.
         assert!(unsafe { guarded.take_over() });
-        assert_eq!(*guarded.borrow(), 8);
+        assert_eq!(*guarded.borrow_mut(), 8);
         // SAFETY: nobody holds it.
         assert!(!unsafe { guarded.take_over() });
     }
@@ -194,7 +189,7 @@ mod tests {
     #[test]
     fn who_only_asks_gets_nothing_while_somebody_has_it_and_takes_nothing_away() {
         let guarded = full(7);
-        let first = guarded.borrow();
+        let first = guarded.borrow_mut();
         assert!(guarded.try_borrow_mut().is_none() && guarded.try_borrow_mut().is_none());
         drop(first);
         assert_eq!(guarded.try_borrow_mut().map(|held| *held), Some(7));
@@ -204,7 +199,7 @@ mod tests {
     #[should_panic(expected = "from inside itself")]
     fn a_second_holder_is_a_bug_that_is_said() {
         let guarded = full(7);
-        let _first = guarded.borrow();
-        let _second = guarded.borrow();
+        let _first = guarded.borrow_mut();
+        let _second = guarded.borrow_mut();
     }
 }

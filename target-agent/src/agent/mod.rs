@@ -1,5 +1,6 @@
 //! The agent: exactly one per node, it owns the node's ports, does what the node's steps ask for, and serves the host.
 mod command;
+#[cfg_attr(not(feature = "calls"), allow(dead_code, reason = "calls are plain messages then"))]
 mod delay;
 mod fault;
 mod guarded;
@@ -12,7 +13,9 @@ mod shared;
 mod text;
 
 pub use crate::open_error::OpenError;
-pub(crate) use delay::{Calling, Gated};
+#[cfg(feature = "calls")]
+pub(crate) use delay::Calling;
+pub(crate) use delay::Gated;
 pub use park::{ParkedAgent, stillpoint_park};
 
 use crate::channel::{Channel, End};
@@ -26,7 +29,9 @@ use crate::serial::{Line, Serial, Stage};
 use crate::tap::Tap;
 use core::sync::atomic::Ordering;
 use embedded_io_async::{Read, Write};
-pub(crate) use guarded::{Guarded, Locked};
+pub(crate) use guarded::Guarded;
+#[cfg(feature = "calls")]
+pub(crate) use guarded::Locked;
 use local::{Local, Wire};
 use stillpoint_core::control::{ControlBlock, FaultBlock, PortBlock, VERSION};
 use stillpoint_core::link::Config;

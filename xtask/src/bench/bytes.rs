@@ -27,6 +27,14 @@ fn add(section: &mut Section, pairs: &[Pair]) {
         columns: ["demo", "flash", "RAM per node"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     });
+    let rows = pairs.iter().flat_map(|pair| pair.parts.iter().map(move |part| (pair, part)));
+    section.tables.push(Table {
+        caption: "The same by parts: the least kit (halting, log, clocks, links, crashes, the host's commands), and what each feature adds to that:".into(),
+        columns: ["demo", "part", "flash", "RAM per node"].map(str::to_owned).to_vec(),
+        rows: rows
+            .map(|(pair, part)| vec![json!(pair.name), json!(part.name), json!(part.flash), json!(part.ram_per_node)])
+            .collect(),
+    });
     for pair in pairs {
         section.counts.insert(format!("flash of the kit, {}", pair.name), pair.kit_flash().into());
         section.counts.insert(format!("RAM of the kit per node, {}", pair.name), pair.kit_ram_per_node().into());
@@ -60,7 +68,7 @@ mod tests {
     #[test]
     fn flash_and_ram_are_counts_and_logs_are_apart() {
         let (with, without) = (footprint(9000, 5000, 2000), footprint(1000, 1000, 0));
-        let pair = Pair { name: "relay".into(), elf: "relay".into(), with, without, left_over: vec![] };
+        let pair = Pair { name: "relay".into(), elf: "relay".into(), with, without, left_over: vec![], parts: vec![] };
         let mut section = Section::default();
         add(&mut section, &[pair]);
         assert_eq!(section.number("flash of the kit, relay"), Some(8000.0));

@@ -10,7 +10,7 @@ mod statics;
 
 pub use code::{Code, Origin};
 pub use kit::kit_in;
-pub use pair::{PURPOSES, Pair};
+pub use pair::{LEAST, PURPOSES, Pair, Part};
 pub use statics::{Purpose, Static};
 
 use std::path::Path;

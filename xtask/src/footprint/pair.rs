@@ -24,6 +24,24 @@ pub const PURPOSES: [(&str, Purpose); 7] = [
 /// What is reported apart: how large they are is the program's choice.
 const APART: [Purpose; 3] = [Purpose::LogRings, Purpose::Channels, Purpose::Links];
 
+/// The least of the kit, and the features of which each adds something to that.
+const LEAST_FEATURES: &str = "enabled";
+const FEATURES: [(&str, &str); 2] = [("predicates", "enabled,predicates"), ("calls", "enabled,calls")];
+
+/// The name of the part that is always there.
+pub const LEAST: &str = "least";
+
+/// What a part of the kit adds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The least that there is, or a feature on top of that.
+    pub name: String,
+    /// Bytes of flash.
+    pub flash: u64,
+    /// Bytes of RAM for each node; logs, message buffers and link windows apart.
+    pub ram_per_node: u64,
+}
+
 /// A demo, both ways.
 pub struct Pair {
     /// Its name.
@@ -36,6 +54,8 @@ pub struct Pair {
     pub without: Footprint,
     /// What of the kit is in the one without.
     pub left_over: Vec<String>,
+    /// What the parts of the kit add, the least first.
+    pub parts: Vec<Part>,
 }
 
 impl Pair {
@@ -48,7 +68,8 @@ impl Pair {
         let pair = |(name, plain): (&&'static str, PathBuf)| {
             let elf = Firmware::example(name).build(toolchain)?;
             let (with, without) = (Footprint::of(&elf)?, Footprint::of(&plain)?);
-            Ok(Self { name: (*name).to_owned(), elf, with, without, left_over: kit_in(&plain)? })
+            let parts = parts(name, &without, toolchain)?;
+            Ok(Self { name: (*name).to_owned(), elf, with, without, left_over: kit_in(&plain)?, parts })
         };
         DEMOS.iter().zip(plain).map(pair).collect()
     }
@@ -60,7 +81,27 @@ impl Pair {
 
     /// Bytes of RAM that the kit adds for each node; logs, message buffers and link windows apart.
     pub fn kit_ram_per_node(&self) -> u64 {
-        let rest = |of: &Footprint| of.ram.saturating_sub(APART.iter().map(|purpose| of.serving(*purpose)).sum());
-        rest(&self.with).saturating_sub(rest(&self.without)).div_ceil(NODES)
+        ram_per_node(&self.with, &self.without)
     }
+}
+
+fn ram_per_node(with: &Footprint, without: &Footprint) -> u64 {
+    let rest = |of: &Footprint| of.ram.saturating_sub(APART.iter().map(|purpose| of.serving(*purpose)).sum());
+    rest(with).saturating_sub(rest(without)).div_ceil(NODES)
+}
+
+/// Builds a demo with the least of the kit, and with each feature on top of that.
+fn parts(demo: &'static str, without: &Footprint, toolchain: Toolchain) -> anyhow::Result<Vec<Part>> {
+    let build = |features| Footprint::of(&Firmware::example(demo).with_only(features).build(toolchain)?);
+    let part = |name: &str, with: &Footprint, without: &Footprint| Part {
+        name: name.to_owned(),
+        flash: with.flash.saturating_sub(without.flash),
+        ram_per_node: ram_per_node(with, without),
+    };
+    let least = build(LEAST_FEATURES)?;
+    let mut parts = vec![part(LEAST, &least, without)];
+    for (name, features) in FEATURES {
+        parts.push(part(name, &build(features)?, &least));
+    }
+    Ok(parts)
 }

@@ -1,7 +1,7 @@
 //! The algorithms: their unit tests and examples on the host, and what is left of panics on a microcontroller.
 use anyhow::ensure;
 
-use super::{Tier, cargo_test};
+use super::{Tier, cargo_test, test_command};
 use crate::command;
 use crate::firmware::Firmware;
 use crate::panics;
@@ -17,13 +17,17 @@ pub const TIER: Tier = Tier {
 
 fn run() -> anyhow::Result<()> {
     cargo_test(&["stillpoint-core"])?;
+    let mut least = test_command(&["stillpoint-core"]);
+    command::run(least.args(["--no-default-features", "--test", "without_predicates"]))?;
     let targets = [CORTEX_M33, CORTEX_M0];
     let toolchain = Toolchain::ready(&targets)?;
     for target in targets {
         say("build", format_args!("stillpoint-core for {target} ({})", toolchain.name()));
-        let mut cargo = toolchain.cargo();
-        cargo.args(["build", "--package", "stillpoint-core", "--no-default-features", "--release"]);
-        command::run(cargo.args(["--target", target, "--target-dir"]).arg(toolchain.target_dir()))?;
+        for features in [&[] as &[&str], &["--no-default-features"]] {
+            let mut cargo = toolchain.cargo();
+            cargo.args(["build", "--package", "stillpoint-core", "--release"]).args(features);
+            command::run(cargo.args(["--target", target, "--target-dir"]).arg(toolchain.target_dir()))?;
+        }
     }
     cannot_panic(toolchain)
 }

@@ -11,6 +11,8 @@
 //!     ...
 //!   flash of the kit                            8000 of  8192: met
 //!   RAM of the kit per node, logs, messages, links apart  900 of  1024: met
+//!   the least kit, without features             5000 of flash, 700 of RAM per node
+//!   feature predicates adds                     2000 of flash, 100 of RAM per node
 //!   nothing of the kit is in the one without it
 //! ```
 use std::collections::BTreeSet;
@@ -19,7 +21,7 @@ use std::fmt::Write as _;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::footprint::{Footprint, Origin, PURPOSES, Pair};
+use crate::footprint::{Footprint, LEAST, Origin, PURPOSES, Pair, Part};
 use crate::toolchain::{CORTEX_M33, Toolchain};
 
 /// What the kit may occupy; logs, message buffers and link windows are reported apart.
@@ -114,6 +116,11 @@ fn as_table(pair: &Pair, verbose: bool) -> String {
         let verdict = if bytes <= goal { "met" } else { "over" };
         let _ = writeln!(text, "  {name:<52} {bytes:>8} of {goal:>5}: {verdict}");
     }
+    for Part { name, flash, ram_per_node } in &pair.parts {
+        let name =
+            if name == LEAST { "the least kit, without features".into() } else { format!("feature {name} adds") };
+        let _ = writeln!(text, "  {name:<52} {flash:>8} of flash, {ram_per_node} of RAM per node");
+    }
     match pair.left_over.as_slice() {
         [] => text.push_str("  nothing of the kit is in the one without it\n"),
         left => left.iter().for_each(|line| _ = writeln!(text, "  WITHOUT THE KIT, YET: {line}")),
@@ -133,6 +140,7 @@ fn as_json(pair: &Pair) -> Value {
         "with": one(&pair.with),
         "without": one(&pair.without),
         "kit": { "flash": pair.kit_flash(), "ram_per_node": pair.kit_ram_per_node() },
+        "parts": pair.parts.iter().map(|part| json!({ "name": part.name, "flash": part.flash, "ram_per_node": part.ram_per_node })).collect::<Vec<_>>(),
         "left_over": pair.left_over,
     })
 }
@@ -152,7 +160,14 @@ mod tests {
         let with =
             footprint(9000, 70_100, &[(Purpose::LogRings, 65_536), (Purpose::Agents, 2000), (Purpose::Channels, 500)]);
         let without = footprint(1000, 2064, &[(Purpose::Channels, 300)]);
-        Pair { name: "token_ring".into(), elf: "token_ring".into(), with, without, left_over: vec![] }
+        Pair {
+            name: "token_ring".into(),
+            elf: "token_ring".into(),
+            with,
+            without,
+            left_over: vec![],
+            parts: vec![Part { name: LEAST.into(), flash: 5000, ram_per_node: 900 }],
+        }
     }
 
     #[test]
@@ -168,6 +183,7 @@ mod tests {
             table.contains("    (link between boards, in both)                           60       60        -\n"),
             "{table}"
         );
+        assert!(table.contains("5000 of flash, 900 of RAM per node"), "{table}");
         assert!(table.contains("8000 of  8192: met") && table.contains("1150 of  1024: over"), "{table}");
     }
 

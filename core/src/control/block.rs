@@ -83,15 +83,11 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
     #[must_use]
     pub const fn new(node: NodeId, stamps: StampKind) -> Self {
         const { assert!(N <= MAX_NODES && P <= MAX_PORTS) };
-        let kind = match stamps {
-            StampKind::Event => 0,
-            StampKind::Vector => 1,
-        };
         Self {
             magic: AtomicU32::new(MAGIC),
             version: AtomicU32::new(VERSION),
             size: AtomicU32::new(size_of::<Self>() as u32),
-            shape: AtomicU32::new(u32::from_le_bytes([N as u8, P as u8, node.0, kind])),
+            shape: AtomicU32::new(Self::shape(node, stamps)),
             revision: zero(),
             phase: zero(),
             last_halt: zero(),
@@ -132,15 +128,28 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
     }
 
     /// Makes a block of memory that holds anything a block in which nothing happened yet. The magic comes last.
+    ///
+    /// Who can set the memory to zeros at once does so, and then calls [`begin`](Self::begin): that is far less code.
     pub fn init(&self, node: NodeId, stamps: StampKind) {
-        let fresh = Self::new(node, stamps);
-        let copy = |to: &AtomicU32, from: &AtomicU32| to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         self.magic.store(0, Ordering::Release);
-        copy(&self.version, &fresh.version);
-        copy(&self.size, &fresh.size);
-        copy(&self.shape, &fresh.shape);
         self.each_word(|word| word.store(0, Ordering::Relaxed));
+        self.begin(node, stamps);
+    }
+
+    /// Makes a block of zeros one in which nothing happened yet. The magic comes last.
+    pub fn begin(&self, node: NodeId, stamps: StampKind) {
+        self.version.store(VERSION, Ordering::Relaxed);
+        self.size.store(size_of::<Self>() as u32, Ordering::Relaxed);
+        self.shape.store(Self::shape(node, stamps), Ordering::Relaxed);
         self.magic.store(MAGIC, Ordering::Release);
+    }
+
+    const fn shape(node: NodeId, stamps: StampKind) -> u32 {
+        let kind = match stamps {
+            StampKind::Event => 0,
+            StampKind::Vector => 1,
+        };
+        u32::from_le_bytes([N as u8, P as u8, node.0, kind])
     }
 
     /// Every word behind the header.

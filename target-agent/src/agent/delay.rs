@@ -43,7 +43,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     }
 
     fn wake_links_for(&self, gate: &'static dyn Gated) {
-        for (link, peer) in self.links_with_peers().into_iter().flatten() {
+        for (link, peer) in self.links_with_peers() {
             if gate.owed(peer).is_some() {
                 link.wake();
             }

@@ -19,7 +19,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     /// Pumps every serial link of this core once. True if the host should hear of it: the node learned anything, or bytes
     /// moved and with them the ledger of a link.
     pub(super) fn serve_links(&self, waker: &Waker) -> bool {
-        self.links().into_iter().flatten().fold(false, |news, link| {
+        self.links().fold(false, |news, link| {
             let served = self.serve_link(link, waker);
             news | served.news | served.moved
         })
@@ -27,33 +27,34 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 
     /// Has the task of every serial link of this core run soon.
     pub(super) fn wake_links(&self) {
-        self.links().into_iter().flatten().for_each(Wired::wake);
+        self.links().for_each(Wired::wake);
     }
 
     /// Takes the links over from a context of this core that crashed.
     pub(super) fn take_over_links(&self) {
-        for link in self.links().into_iter().flatten() {
+        for link in self.links() {
             // SAFETY: only the crash handler calls this; the context that it interrupted never runs again.
             unsafe { link.take_over() };
         }
     }
 
     /// The serial links of this core, each once.
-    fn links(&self) -> [Option<&'static dyn Wired>; PORTS] {
-        self.local.rarely(|local| {
-            core::array::from_fn(|index| match &local.wires[index] {
-                // A link has two ports; it is served for its outgoing one.
-                Wire::Link(link) if local.node.is_outgoing(PortId(index as u8)) => Some(*link),
-                Wire::None | Wire::Lanes { .. } | Wire::Link(_) => None,
-            })
-        })
+    fn links(&self) -> impl Iterator<Item = &'static dyn Wired> {
+        self.links_with_peers().map(|(link, _)| link)
     }
 
     /// The serial links of this core, each once, and the nodes behind them.
-    pub(super) fn links_with_peers(&self) -> [Option<(&'static dyn Wired, NodeId)>; PORTS] {
-        let links = self.links();
-        self.local
-            .rarely(|local| core::array::from_fn(|index| Some((links[index]?, local.node.peer(PortId(index as u8))?))))
+    pub(super) fn links_with_peers(&self) -> impl Iterator<Item = (&'static dyn Wired, NodeId)> {
+        (0..PORTS as u8).filter_map(|port| self.link_of(PortId(port)))
+    }
+
+    /// The link that is served for a port, and the node behind it. A link has two ports; it is served for its outgoing one.
+    #[inline(never)]
+    fn link_of(&self, port: PortId) -> Option<(&'static dyn Wired, NodeId)> {
+        self.local.rarely(|local| match local.wires.get(usize::from(port.0))? {
+            Wire::Link(link) if local.node.is_outgoing(port) => Some((*link, local.node.peer(port)?)),
+            Wire::None | Wire::Lanes { .. } | Wire::Link(_) => None,
+        })
     }
 
     /// Moves what a link owes and holds. A halt that it brings takes effect when the caller looks at the phase.

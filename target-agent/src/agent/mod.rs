@@ -27,7 +27,7 @@ use crate::platform::{CoreId, MAX_CORES, Platform};
 use crate::port::{Inbox, Outbox};
 use crate::serial::{Line, Serial, Stage};
 use crate::tap::Tap;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU32, Ordering};
 use embedded_io_async::{Read, Write};
 pub(crate) use guarded::Guarded;
 #[cfg(feature = "calls")]
@@ -146,7 +146,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             let node_of_it = Node::new(node, stamps)?;
             local.fill(|| Local::new(node_of_it, &control.slots));
             local.borrow_mut().begin::<P>();
-            control.init(node, stamps);
+            clear(control);
+            control.begin(node, stamps);
             ring.init();
             control.name.store(name.0.into(), Ordering::Relaxed);
             self.describe(control, ring);
@@ -158,6 +159,15 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         P::fault_handlers().set(self);
         P::place_text_with(self);
         Ok(Agent { agents: self, core })
+    }
+}
+
+/// Makes a block all zeros, its first word, by which the host knows it, first.
+fn clear<const N: usize, const PORTS: usize>(control: &ControlBlock<N, PORTS>) {
+    let words = core::ptr::from_ref(control).cast::<AtomicU32>();
+    for index in 0..size_of::<ControlBlock<N, PORTS>>() / size_of::<AtomicU32>() {
+        // SAFETY: the block is `repr(C)` and consists of `AtomicU32` only, and the index is inside it.
+        unsafe { &*words.add(index) }.store(0, Ordering::SeqCst);
     }
 }
 

@@ -7,7 +7,8 @@ use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, Phase, PortId, Po
 
 impl<const N: usize, const P: usize> Node<N, P> {
     /// Tells the node what happened. On an error nothing has changed.
-    // Inlined always: a caller names one kind of input, and only that arm is left of the match.
+    // Inlined always: a caller names one kind of input, and only that arm is left of the match. What the arms call is one copy
+    // each: whoever is in a hurry tries the quick ways first.
     #[inline(always)]
     pub fn step(&mut self, input: Input<'_, N>) -> Result<Effects, StepError> {
         match input {
@@ -55,7 +56,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     /// Counts an event, decides whether it is recorded, and evaluates what is armed.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn happen(&mut self, event: Event) -> Effects {
         let own = self.own_index();
         self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
@@ -63,12 +64,6 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let satisfied =
             if self.predicates.is_idle() { SlotSet::EMPTY } else { self.satisfied_by(event.kind, event.arg) };
         if satisfied.is_empty() { Effects { log, ..Effects::NONE } } else { self.advance(satisfied, log) }
-    }
-
-    /// The same for what is no part of the application's work.
-    #[inline(never)]
-    fn happen_rarely(&mut self, event: Event) -> Effects {
-        self.happen(event)
     }
 
     /// The predicates that the event just counted moves on. Out of line, so that an event that nothing is armed for stays in
@@ -100,7 +95,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         effects
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn send(&mut self, port: PortId, stamp: &mut [u8]) -> Result<Effects, StepError> {
         if !self.halting.is_running() {
             return Err(StepError::NotRunning);
@@ -120,7 +115,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     /// Stamps a message whose event was counted and evaluated.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn write_stamp(
         &mut self,
         port: PortId,
@@ -137,7 +132,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         Ok(Effects { stamp: length as u8, ..effects })
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn receive(&mut self, port: PortId, bytes: &[u8]) -> Result<Effects, StepError> {
         if !self.halting.is_running() {
             return Err(StepError::NotRunning);
@@ -145,20 +140,15 @@ impl<const N: usize, const P: usize> Node<N, P> {
         if !self.incoming.contains(port) {
             return Err(self.wrong_end(port, StepError::NotIncoming(port)));
         }
-        if bytes.first().is_some_and(|first| first & CARRY != 0) {
-            return self.receive_with_carry(port, bytes);
+        let carries = bytes.first().is_some_and(|first| first & CARRY != 0);
+        let carry = if carries { Some(read_carry::<N>(bytes)?) } else { None };
+        let mut length = self.take_stamp(port, bytes)?;
+        if let Some((carry, carried)) = carry {
+            // Before the event is evaluated: the receive itself can satisfy the next stage.
+            let _news = self.predicates.merge(&carry);
+            length += carried;
         }
-        let length = self.take_stamp(port, bytes)?;
         Ok(Effects { stamp: length as u8, ..self.happen(Event::receive(port)) })
-    }
-
-    #[inline(never)]
-    fn receive_with_carry(&mut self, port: PortId, bytes: &[u8]) -> Result<Effects, StepError> {
-        let (carry, carried) = read_carry::<N>(bytes)?;
-        let length = self.take_stamp(port, bytes)?;
-        // Before the event is evaluated: the receive itself can satisfy the next stage.
-        let _news = self.predicates.merge(&carry);
-        Ok(Effects { stamp: (length + carried) as u8, ..self.happen(Event::receive(port)) })
     }
 
     /// Merges the stamp of a message and counts the message. Returns the stamp's length.
@@ -247,7 +237,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             self.clock.start_epoch_after(self.id, known);
         }
         self.halting.phase = Phase::Running;
-        Ok(self.happen_rarely(Event::new(EventKind::Reset, self.number().epoch().into())))
+        Ok(self.happen(Event::new(EventKind::Reset, self.number().epoch().into())))
     }
 
     #[cold]
@@ -262,7 +252,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             }
             Phase::Starting | Phase::Faulted => return Err(StepError::NotRunning),
         }
-        let mut effects = self.happen_rarely(Event { kind: EventKind::Fault, arg: 0, value: cause });
+        let mut effects = self.happen(Event { kind: EventKind::Fault, arg: 0, value: cause });
         if effects.then != Then::Halt {
             let reaction = self.initiate();
             self.add_reaction(reaction, None, &mut effects);
@@ -328,7 +318,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.halting.hear_of(hello.last_halt);
         let mut effects = match restarted {
             Some(effects) => effects,
-            None if self.halting.is_running() => self.happen_rarely(Event::new(EventKind::LinkUp, port.0.into())),
+            None if self.halting.is_running() => self.happen(Event::new(EventKind::LinkUp, port.0.into())),
             None => Effects::NONE,
         };
         // What was announced while the link was down did not arrive.
@@ -356,7 +346,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         }
         if self.halting.is_running() {
             self.clock.start_epoch_after(self.id, known);
-            return Some(self.happen_rarely(Event::new(EventKind::Reset, self.number().epoch().into())));
+            return Some(self.happen(Event::new(EventKind::Reset, self.number().epoch().into())));
         }
         // Not running: only the number is taken, and the epoch begins above it when the node starts.
         if let Some(entry) = self.clock.entries.get_mut(usize::from(self.id.0)) {
@@ -373,7 +363,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let reaction = self.halting.give_up(PortSet::EMPTY.with(port));
         let mut effects = Effects::NONE;
         if self.halting.is_running() && reaction == Reaction::Nothing {
-            effects = self.happen_rarely(Event::new(EventKind::LinkDown, port.0.into()));
+            effects = self.happen(Event::new(EventKind::LinkDown, port.0.into()));
         }
         self.add_reaction(reaction, None, &mut effects);
         Ok(effects)

@@ -423,16 +423,19 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     #[cold]
     pub fn settle<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: &Effects) {
         self.note_advanced(effects.advanced);
-        self.retain::<P>();
+        let record = effects.halt_record().filter(|event| self.node.recording().records(event));
+        // The time before its markers leave: no halt in the log is older than the one that caused it.
+        let (stop, rest) = if effects.then == Then::Halt { (record, None) } else { (None, record) };
+        let stop = stop.map(|event| (event, self.clock.ticks(P::counter())));
         for slot in effects.announce.iter() {
             self.announce::<P>(slot, effects.announce_to);
         }
-        let record = effects.halt_record().filter(|event| self.node.recording().records(event));
-        // Before its markers leave: no halt in the log is older than the one that caused it.
-        if let Some(event) = record.filter(|_| effects.then == Then::Halt) {
-            self.record::<P, LOG>(ring, event);
-        }
+        // As soon as can be: until its bell rings, the other core runs on.
         self.send_markers::<P>(effects.markers);
+        if let Some((event, ticks)) = stop {
+            self.push(ring, event, ticks);
+        }
+        self.retain::<P>();
         for port in effects.releases.iter() {
             let index = usize::from(port.0);
             match (self.wires.get(index), self.owed.get_mut(index)) {
@@ -451,7 +454,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             // The counter may have wrapped while the core was parked.
             self.resynchronise::<P>();
         }
-        if let Some(event) = record.filter(|_| effects.then != Then::Halt) {
+        if let Some(event) = rest {
             self.record::<P, LOG>(ring, event);
         }
     }

@@ -197,8 +197,8 @@ pub const GOALS: &[Goal] = &[
         limit: Limit::AtMost(1.0),
         section: Which::Halting,
         figure: |section| section.number("most events executed during a mailbox hop"),
-        cause: "not proven; supposed is the emulation: from doorbell to park it is a few thousand instructions (the target's table), which an emulated board does in a fraction of a millisecond, but a hop usually takes milliseconds, since four emulated cores share the processors of the host. A core that the host stops between its stop and its bell lets the other run on.",
-        idea: "count the instructions from the stop to the bell, and the hops again with a processor of the host for each core.",
+        cause: "not proven; supposed is the emulation. From the begin of a halt to the other core's bell it is a few hundred instructions, and from there to its park a few thousand (the target's table), which an emulated board does in a fraction of a millisecond; but a hop usually takes milliseconds, since four emulated cores share the processors of the host. A core that the host stops between its stop and its bell lets the other run on.",
+        idea: "the hops again with a processor of the host for each core; fewer instructions up to the bell.",
     },
     Goal {
         measure: "host: causal order with clocks, instructions of the same on `crdts` over ours, as one writes it with `crdts` (least of 4, 8, 32 nodes)",

@@ -96,6 +96,21 @@ fn pender(context: *mut ()) {
     crate::executor::pend::<Mps2An521>(context);
 }
 
+#[inline]
+fn ring(core: CoreId, bell: Bell) {
+    // What the bell is about must be in memory before the bell is heard.
+    cortex_m::asm::dmb();
+    let (mhu, bit) = registers::doorbell(bell);
+    write(registers::mhu_set(mhu, core), bit);
+}
+
+/// One copy, since it is rare; and how far it is to here from where a halt begins can be counted.
+#[cold]
+#[inline(never)]
+fn ring_urgently(core: CoreId) {
+    ring(core, Bell::Urgent);
+}
+
 // SAFETY: CPU_IDENTITY is wired to the core that reads it; PRIMASK masks every interrupt whose handler uses the agent.
 unsafe impl Platform for Mps2An521 {
     const COUNTER_HZ: u32 = 20_000_000;
@@ -137,10 +152,10 @@ unsafe impl Platform for Mps2An521 {
 
     #[inline]
     fn ring(core: CoreId, bell: Bell) {
-        // What the bell is about must be in memory before the bell is heard.
-        cortex_m::asm::dmb();
-        let (mhu, bit) = registers::doorbell(bell);
-        write(registers::mhu_set(mhu, core), bit);
+        match bell {
+            Bell::Urgent => ring_urgently(core),
+            Bell::Mailbox | Bell::Executor => ring(core, bell),
+        }
     }
 
     #[inline]

@@ -53,6 +53,7 @@ impl Plugin {
         if let Ok(halt) = image.address("halt_begin") {
             let (bell, park) = (image.address("urgent_doorbell")?, image.address("stillpoint_park")?);
             arguments.push(format!("since=halt:{halt:x}:{park:x}"));
+            arguments.push(format!("since=ring:{halt:x}:{:x}", image.address("ring_urgently")?));
             arguments.push(format!("since=bell:{bell:x}:{park:x}"));
             arguments.push(format!("stop={park:x}:2"));
         }

@@ -42,7 +42,7 @@ pub fn measure() -> anyhow::Result<Section> {
             masked.push(Masked::of(nodes, armed, &run).context("interrupts were never masked")?);
             // With something armed, the bell has rung for that before.
             if (nodes, armed) == (4, 0) {
-                counts.extend(["halt", "bell", "tracepoint"].map(|name| (name.to_owned(), run.counts[name])));
+                counts.extend(["halt", "ring", "bell", "tracepoint"].map(|name| (name.to_owned(), run.counts[name])));
             }
         }
     }

@@ -49,6 +49,7 @@ pub const ROWS: &[Row] = &[
         figure: |counts| most(counts, "four_armed")?.checked_sub(usual(counts, "local_record")?),
     },
     Row { what: "halt marker handled by the node", figure: |counts| most(counts, "marker") },
+    Row { what: "halt begun here, to the bell of the other core", figure: |counts| usual(counts, "ring") },
     Row { what: "halt begun here, to park", figure: |counts| most(counts, "halt") },
     Row { what: "halt from the other core, doorbell to park", figure: |counts| most(counts, "bell") },
     Row { what: "mailbox round trip, both cores", figure: |counts| Some(usual(counts, "round_trips")? / ROUND_TRIPS) },

@@ -1,6 +1,6 @@
 //! Who goes on when something was read, and how far.
 use super::node::Wait;
-use super::plain::{Progress, Stop};
+use super::plain::Progress;
 use super::queue::Front;
 use super::{CausalOrder, Sink};
 use crate::Why;
@@ -22,13 +22,17 @@ impl CausalOrder {
         }
         // First whoever waits for this node no longer: else they would seem to wait for each other.
         let mut ready = self.told(node, progress.awoken);
-        if !left.is_empty() {
-            ready |= match self.wait_after(progress.stop) {
+        if let Some(next) = left.first() {
+            // A node that is not plain goes the long way with all that it has.
+            let wait = if self.nodes[usize::from(node)].plain { self.wait_of(usize::from(node), next) } else { None };
+            ready |= match wait {
                 Some(wait) => self.suspend(usize::from(node), wait),
                 None => 1 << node,
             };
         }
-        self.run(ready, each);
+        if ready != 0 {
+            self.run(ready, each);
+        }
     }
 
     /// Something was put into the queue of a node that is no record.
@@ -109,12 +113,14 @@ impl CausalOrder {
         // Out of its place, so that records need not be copied; nobody asks for it before it is back.
         while let Some(run) = self.nodes[node].queue.take_run() {
             let progress = self.deliver_plain(node, run.records(), run.wall, each);
+            let next = run.records().get(progress.delivered).copied();
             self.nodes[node].queue.put_back(run, progress.delivered);
             *awoken |= self.told(node as u8, progress.awoken);
-            match progress.stop {
-                Stop::End if self.nodes[node].queue.is_empty() => return None,
-                Stop::End => {}
-                stop => return self.wait_after(stop),
+            if let Some(next) = next {
+                return self.wait_of(node, &next);
+            }
+            if self.nodes[node].queue.is_empty() {
+                break;
             }
         }
         None

@@ -248,17 +248,17 @@ impl Channel {
         message: u32,
         clock: &mut [[u32; LANES]; P],
     ) -> Option<u32> {
-        let (is_settled, session) = (self.is_settled(settled), &mut self.newest);
-        let front = session.waiting.front()?;
-        if !is_settled || !front.is_clear(message) || !newer(message, session.consumed) {
+        if !self.is_settled(settled) {
             return None;
         }
+        let session = &mut self.newest;
+        let (number, sent) = session.waiting.clear_front::<P>(message)?;
         // A session's first message says in which life the sender is; a plain record does not.
-        if knows.is_some_and(|known| message == 1 || !known.allows(message, front.number)) {
+        let doubts = |known: &Known| message == 1 || !known.allows(message, number);
+        if !newer(message, session.consumed) || knows.is_some_and(doubts) {
             return None;
         }
-        let number = front.number;
-        merge_rows(clock, front.clock.first_chunk::<P>()?);
+        merge_rows(clock, sent);
         session.waiting.drop_clear();
         session.consumed = message;
         Some(number)

@@ -25,7 +25,7 @@ use crate::{Event, Header, Item, Note, Part};
 use channel::Channel;
 use clock::LANES;
 use node::Node;
-use plain::{Progress, Stop};
+use plain::Progress;
 use stillpoint_core::MAX_NODES;
 use stillpoint_core::log::Record;
 
@@ -166,7 +166,7 @@ impl CausalOrder {
         }
         if !state.plain {
             state.seen = true;
-            return self.go_on(node, wall, records, Progress { delivered: 0, awoken: 0, stop: Stop::Odd }, each);
+            return self.go_on(node, wall, records, Progress::default(), each);
         }
         let progress = self.deliver_plain(usize::from(node), records, wall, each);
         let left = &records[progress.delivered..];

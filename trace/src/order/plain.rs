@@ -11,25 +11,13 @@ use crate::{Event, EventId, Past};
 use stillpoint_core::log::Record;
 use stillpoint_core::{EventKind, MAX_PORTS};
 
-/// How far the quick way led.
+/// How far the quick way led. Nothing was changed by the first record that did not go it.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Progress {
     /// So many records are events now.
     pub delivered: usize,
     /// Who waited for messages that are among them, one bit a node. They were not told.
     pub awoken: u32,
-    /// Why it led no further.
-    pub stop: Stop,
-}
-
-/// Why there is no further record that went the quick way. Nothing was changed by the one that did not.
-#[derive(Clone, Copy)]
-pub(super) enum Stop {
-    /// All did.
-    End,
-    /// The channel has so many messages, and the receiver has all of them.
-    NotYet { channel: usize, count: u32 },
-    /// It must go the long way.
-    Odd,
 }
 
 impl CausalOrder {
@@ -61,48 +49,35 @@ impl CausalOrder {
         F: Sink + ?Sized,
     {
         let Self { nodes, channels, width, .. } = self;
-        let nothing = Progress { delivered: 0, awoken: 0, stop: Stop::Odd };
-        let Some(Node { clock, ports, last, ordinal, .. }) = nodes.get_mut(node) else { return nothing };
+        let Some(Node { clock, ports, last, .. }) = nodes.get_mut(node) else { return Progress::default() };
         let width = *width;
-        let (Some(mut latest), Some(clock)) = (*last, clock.first_chunk_mut::<P>()) else { return nothing };
+        let (Some(mut latest), Some(clock)) = (*last, clock.first_chunk_mut::<P>()) else { return Progress::default() };
         if node >= P * LANES || width > P * LANES {
-            return nothing;
+            return Progress::default();
         }
         let id = EventId { node: node as u8, number: latest };
         let what = stillpoint_core::Event::local(0);
         let mut event = Event { id, time: Some(0), wall, what, message: None, partner: None, past: Past::Known };
-        let (mut left, mut awoken, mut stop) = (records.iter(), 0, Stop::End);
+        let (mut left, mut awoken) = (records.iter(), 0);
         while let [record, ..] = left.as_slice() {
             let (kind, number) = (record.event.kind, record.number.0);
             if !newer(number, latest) {
-                stop = Stop::Odd;
                 break;
             }
             event.partner = None;
             match kind {
-                EventKind::Halt | EventKind::Resume | EventKind::Reset => {
-                    stop = Stop::Odd;
-                    break;
-                }
+                EventKind::Halt | EventKind::Resume | EventKind::Reset => break,
                 EventKind::Receive => {
-                    if let Some(sent) = receive(ports, channels, record, clock) {
-                        event.partner = Some(sent);
-                    } else {
-                        stop = why_not(ports, channels, *ordinal, record);
-                        // It was only not settled yet that there is nothing to ask.
-                        if matches!(stop, Stop::End) {
-                            continue;
-                        }
-                        break;
-                    }
+                    let Some(sent) = receive(ports, channels, record, clock) else { break };
+                    event.partner = Some(sent);
+                    raise(&mut clock.as_flattened_mut()[node], number);
                 }
                 EventKind::Send => {
                     raise(&mut clock.as_flattened_mut()[node], number);
                     awoken |= send(ports, channels, record, clock);
                 }
-                _ => {}
+                _ => raise(&mut clock.as_flattened_mut()[node], number),
             }
-            raise(&mut clock.as_flattened_mut()[node], number);
             latest = number;
             event.id.number = number;
             event.time = Some(record.time);
@@ -112,16 +87,24 @@ impl CausalOrder {
             left.next();
         }
         *last = Some(latest);
-        let delivered = records.len() - left.len();
-        Progress { delivered, awoken, stop }
+        Progress { delivered: records.len() - left.len(), awoken }
     }
 
-    /// What a node waits for that stopped; none if it waits for nothing.
-    pub(super) fn wait_after(&self, stop: Stop) -> Option<Wait> {
-        let Stop::NotYet { channel, count } = stop else { return None };
-        let from = self.channels[channel].from;
+    /// What a node waits for that could not go the quick way with a record; none if it must go the long way.
+    pub(super) fn wait_of(&mut self, node: usize, record: &Record) -> Option<Wait> {
+        let (state, message) = (self.nodes.get_mut(node)?, record.message.unwrap_or(0));
+        if record.event.kind != EventKind::Receive || !newer(record.number.0, state.last?) {
+            return None;
+        }
+        let port = &mut state.ports[usize::from(record.event.arg) % MAX_PORTS];
+        let at = port.channel?;
+        let channel = self.channels.get(at)?;
+        if port.settled.is_none() && port.peer == Some(channel.from) {
+            port.settled = channel.settled(&Asks { ordinal: state.ordinal, knows: port.knows, caught_up: false });
+        }
+        let (from, count) = (channel.from, channel.lacks(port.settled, message)?);
         let comes = self.nodes.get(usize::from(from)).is_some_and(|sender| !sender.is_done());
-        comes.then_some(Wait::Message { node: from, channel, after: Some(count) })
+        comes.then_some(Wait::Message { node: from, channel: at, after: Some(count) })
     }
 }
 
@@ -156,22 +139,4 @@ fn receive<const P: usize>(
     let number = channel.next(port.settled, port.knows.as_ref(), message, clock)?;
     port.count = message;
     Some(EventId { node: channel.from, number })
-}
-
-/// Why a message was not found quickly. At the end of its wits only until now, if the port can be settled.
-#[cold]
-fn why_not(ports: &mut [Port; MAX_PORTS], channels: &[Channel], ordinal: u32, record: &Record) -> Stop {
-    let message = record.message.unwrap_or(0);
-    let port = &mut ports[usize::from(record.event.arg) % MAX_PORTS];
-    let Some((at, channel)) = port.channel.and_then(|at| Some((at, channels.get(at)?))) else { return Stop::Odd };
-    let asks = Asks { ordinal, knows: port.knows, caught_up: false };
-    let before = port.settled;
-    if port.settled.is_none() && port.peer == Some(channel.from) {
-        port.settled = channel.settled(&asks);
-    }
-    match channel.lacks(port.settled, message) {
-        Some(count) => Stop::NotYet { channel: at, count },
-        None if port.settled != before => Stop::End,
-        None => Stop::Odd,
-    }
 }

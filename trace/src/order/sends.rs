@@ -16,15 +16,6 @@ pub(super) struct Sent<'a> {
     pub clock: &'a [[u32; LANES]],
 }
 
-impl Sent<'_> {
-    /// Whether it is this message, and nothing of its past is in doubt.
-    #[inline(always)]
-    pub fn is_clear(&self, message: u32) -> bool {
-        // Compared at once.
-        (u64::from(self.tainted) << 32 | u64::from(self.message)) == u64::from(message)
-    }
-}
-
 /// Sends, oldest first, in one piece of memory: a piece that says which, then those of its clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sends {
@@ -55,7 +46,7 @@ impl Sends {
     #[inline(always)]
     pub fn push_clear<const P: usize>(&mut self, message: u32, number: u32, clock: &[[u32; LANES]; P]) {
         let place = (self.tail & self.mask) as usize;
-        let Some([which, kept @ ..]) = self.words.get_mut(place..) else { return };
+        let Some([which, kept @ ..]) = self.words.get_mut(place..place + 1 + P) else { return };
         let Some(kept) = kept.first_chunk_mut() else { return };
         (*which, *kept) = ([message, 0, number, 0], *clock);
         self.tail = self.tail.wrapping_add(self.slot);
@@ -82,6 +73,17 @@ impl Sends {
         let (&[message, tainted, number, _], clock) =
             self.words.get((self.head & self.mask) as usize..)?.split_first()?;
         Some(Sent { message, number, tainted, clock })
+    }
+
+    /// The oldest, if it is this message and nothing of its past is in doubt: the sender's event, and its clock.
+    #[inline(always)]
+    pub fn clear_front<const P: usize>(&self, message: u32) -> Option<(u32, &[[u32; LANES]; P])> {
+        let place = (self.head & self.mask) as usize;
+        let [which, clock @ ..] = self.words.get(place..place + 1 + P)? else { return None };
+        let [first, tainted, number, _] = *which;
+        // Compared at once.
+        let is_clear = (u64::from(tainted) << 32 | u64::from(first)) == u64::from(message);
+        if is_clear && self.head != self.tail { Some((number, clock.first_chunk()?)) } else { None }
     }
 
     /// Drops the oldest, if nothing is in doubt about it.
@@ -130,7 +132,9 @@ mod tests {
             for _ in 0..taken {
                 let front = sends.front().expect("as many are there as were put in");
                 assert_eq!((front.message, front.number, front.tainted != 0), (first, first + 7, first % 3 == 0));
-                assert_eq!(front.is_clear(first), first % 3 != 0);
+                let clock = [[first; LANES]; 2];
+                let clear = (first % 3 != 0).then_some((first + 7, &clock));
+                assert_eq!((sends.clear_front(first), sends.clear_front::<2>(first + 1)), (clear, None));
                 assert_eq!(front.clock[..2], [[first; LANES]; 2]);
                 let taint = (first % 3 == 0).then(|| Box::new(Taint::new(2, 1, Some(first), Why::Before(1))));
                 assert_eq!(sends.pop(), taint);
@@ -138,6 +142,6 @@ mod tests {
             }
             assert_eq!(sends.len(), (next - first) as usize);
         }
-        assert!(sends.front().is_none());
+        assert!(sends.front().is_none() && sends.clear_front::<2>(first - 1).is_none());
     }
 }

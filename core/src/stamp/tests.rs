@@ -1,5 +1,7 @@
 //! What the receiver knows after each stamp, and what it refuses.
+use super::wire::{FORM, FORM_LONG, FORM_SHORT};
 use super::*;
+use crate::VectorClock;
 use stillpoint_test::test;
 
 const ME: NodeId = NodeId(0);

@@ -1,20 +1,17 @@
 //! What the agent of one core knows, reached by that core alone.
 use super::Gated;
+use super::record::LogClock;
 use super::shared::Races;
-use crate::channel::{Head, Ring};
+use crate::channel::Head;
 use crate::lane::{Lane, Taken};
 use crate::platform::{Bell, CoreId, Platform};
 use crate::retained::Memory;
 use crate::sabotage::{self, Sabotage};
 use crate::serial::Wired;
-use crate::tap::Outgoing;
-use crate::time::TICK_SHIFT;
 use stillpoint_core::control::SlotBlock;
 use stillpoint_core::log::{LogRing, LogWriter, TextPlacer};
 use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
-use stillpoint_core::{
-    Command, Effects, Event, EventKind, HaltId, Input, MessageStamp, Node, PortId, PortSet, Quick, Then,
-};
+use stillpoint_core::{Command, Effects, HaltId, Input, Node, PortId, PortSet, Then};
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,
@@ -71,38 +68,13 @@ impl Owed {
     const NOTHING: Self = Self { marker: false, release: None, predicates: SlotSet::EMPTY, on_its_way: false };
 }
 
-/// The time of the log: counts of the 32-bit counter, in coarser ticks, without losing the rest.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LogClock {
-    /// Where the counter stood, in whole ticks.
-    ticks: u32,
-}
-
-impl LogClock {
-    /// The whole ticks since it was last asked.
-    #[inline]
-    pub fn ticks(&mut self, counter: u32) -> u32 {
-        let now = counter >> TICK_SHIFT;
-        // The counter goes round after so many ticks.
-        let ticks = now.wrapping_sub(self.ticks) & u32::MAX >> TICK_SHIFT;
-        self.ticks = now;
-        ticks
-    }
-
-    /// Sets it after a pause in which the counter may have wrapped. Returns the full time.
-    pub fn set(&mut self, long_counter: u64) -> u64 {
-        self.ticks = long_counter as u32 >> TICK_SHIFT;
-        long_counter >> TICK_SHIFT
-    }
-}
-
 impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     #[inline]
     pub fn new(node: Node<N, PORTS>, slots: &'static [SlotBlock; SLOTS]) -> Self {
         Self {
             node,
             writer: LogWriter::new(),
-            clock: LogClock { ticks: 0 },
+            clock: LogClock::NEW,
             placer: TextPlacer::new(),
             wires: [Wire::None; PORTS],
             owed: [Owed::NOTHING; PORTS],
@@ -161,262 +133,6 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     pub fn step<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, input: Input<'_, N>) -> Option<Then> {
         let Ok(effects) = self.node.serve(input) else { return self.refuse() };
         self.settle_all::<P, LOG>(ring, effects)
-    }
-
-    /// A tracepoint, or another step without a message.
-    #[inline]
-    pub fn event<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) -> Option<Then> {
-        let Some(quick) = self.node.quick_event(&event) else { return self.event_slowly::<P, LOG>(ring, event) };
-        if !quick.satisfied.is_empty() {
-            return self.go_on::<P, LOG>(ring, event, quick);
-        }
-        if quick.is_recorded {
-            match LogWriter::<N>::short_record(&event) {
-                Some(first) => self.record_short::<P, LOG>(ring, first, event.kind, event.arg),
-                None => self.record::<P, LOG>(ring, event),
-            }
-        }
-        Some(Then::Continue)
-    }
-
-    /// What else follows from an event that moved a predicate on.
-    #[cold]
-    #[inline(never)]
-    fn go_on<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        event: Event,
-        quick: Quick,
-    ) -> Option<Then> {
-        let effects = self.node.go_on(event, quick);
-        self.settle_all::<P, LOG>(ring, effects)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn event_slowly<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) -> Option<Then> {
-        let Ok(effects) = self.node.step(Input::Event(event)) else { return self.refuse() };
-        self.settle_all::<P, LOG>(ring, effects)
-    }
-
-    /// A watch has a new value.
-    #[inline(never)]
-    pub fn watch<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, watch: u8, value: i32) -> Option<Then> {
-        let Some(quick) = self.node.quick_watch(watch, value) else {
-            return self.watch_slowly::<P, LOG>(ring, watch, value);
-        };
-        let event = Event::watch(watch, value);
-        if !quick.satisfied.is_empty() {
-            return self.go_on::<P, LOG>(ring, event, quick);
-        }
-        if quick.is_recorded {
-            self.record::<P, LOG>(ring, event);
-        }
-        Some(Then::Continue)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn watch_slowly<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        watch: u8,
-        value: i32,
-    ) -> Option<Then> {
-        let Ok(effects) = self.node.step(Input::Watch { watch, value }) else { return self.refuse() };
-        self.settle_all::<P, LOG>(ring, effects)
-    }
-
-    /// Sends a message: record, commit, and only then what else the step asks for.
-    #[inline]
-    pub fn send<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        port: PortId,
-        message: &mut Outgoing<'_>,
-    ) -> Option<Then> {
-        let quick = match self.node.quick_send(port, message.stamp) {
-            Some(quick) if quick.satisfied.is_empty() => quick,
-            other => return self.send_slowly::<P, LOG>(ring, port, message, other),
-        };
-        if quick.is_recorded {
-            self.record_message::<P, LOG>(ring, EventKind::Send, port);
-        }
-        message.commit::<P>(port, quick.begin.into());
-        Some(Then::Continue)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn send_slowly<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        port: PortId,
-        message: &mut Outgoing<'_>,
-        quick: Option<Quick>,
-    ) -> Option<Then> {
-        let stamp = &mut *message.stamp;
-        let effects = match quick {
-            Some(quick) => Ok(self.node.go_on_sending(port, stamp, quick)),
-            None => self.node.step(Input::Send { port, stamp }),
-        };
-        let Ok(effects) = effects else { return self.refuse() };
-        if let Some(event) = effects.log {
-            self.record::<P, LOG>(ring, event);
-        }
-        message.commit_from_front::<P>(port, effects.stamp.into());
-        self.settle_rest::<P, LOG>(ring, effects)
-    }
-
-    /// Receives a message: record, commit, and only then what else the step asks for.
-    #[inline]
-    pub fn receive<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        port: PortId,
-        stamp: &MessageStamp<'_>,
-        from: &Ring,
-    ) -> Option<Then> {
-        let Some(quick) = self.node.quick_receive(port, stamp) else {
-            return self.receive_slowly::<P, LOG>(ring, port, stamp.message(), from);
-        };
-        if !quick.satisfied.is_empty() {
-            return self.go_on_receiving::<P, LOG>(ring, port, from, quick);
-        }
-        if quick.is_recorded {
-            if quick.is_first {
-                self.record_first::<P, LOG>(ring, port);
-            } else {
-                self.record_message::<P, LOG>(ring, EventKind::Receive, port);
-            }
-        }
-        from.free();
-        Some(Then::Continue)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn receive_slowly<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        port: PortId,
-        message: &[u8],
-        from: &Ring,
-    ) -> Option<Then> {
-        let Ok(effects) = self.node.step(Input::Receive { port, stamp: message }) else { return self.refuse() };
-        self.settle_received::<P, LOG>(ring, from, effects)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn go_on_receiving<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        port: PortId,
-        from: &Ring,
-        quick: Quick,
-    ) -> Option<Then> {
-        let effects = self.node.go_on(Event::receive(port), quick);
-        self.settle_received::<P, LOG>(ring, from, effects)
-    }
-
-    fn settle_received<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        from: &Ring,
-        effects: Effects,
-    ) -> Option<Then> {
-        if let Some(event) = effects.log {
-            self.record::<P, LOG>(ring, event);
-        }
-        from.free();
-        self.settle_rest::<P, LOG>(ring, effects)
-    }
-
-    /// The record of a step and whatever else it asks for.
-    pub(super) fn settle_all<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        effects: Effects,
-    ) -> Option<Then> {
-        if let Some(event) = effects.log {
-            self.record::<P, LOG>(ring, event);
-        }
-        self.settle_rest::<P, LOG>(ring, effects)
-    }
-
-    #[inline]
-    fn settle_rest<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, effects: Effects) -> Option<Then> {
-        if has_more(&effects) {
-            self.settle::<P, LOG>(ring, &effects);
-        }
-        Some(effects.then)
-    }
-
-    #[cold]
-    fn refuse(&mut self) -> Option<Then> {
-        self.count_refused();
-        None
-    }
-
-    pub(super) fn count_refused(&mut self) {
-        self.refused = self.refused.wrapping_add(1);
-    }
-
-    /// Writes a sync record before the next record.
-    pub fn resynchronise<P: Platform>(&mut self) {
-        let now = self.clock.set(P::long_counter());
-        self.writer.resynchronise(now);
-    }
-
-    /// Writes the record of any event.
-    #[inline(never)]
-    pub fn record<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) {
-        let ticks = self.clock.ticks(P::counter());
-        self.push(ring, event, ticks);
-    }
-
-    #[inline(never)]
-    fn push<const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event, ticks: u32) {
-        self.writer.push(ring, &event, self.writer.time_after(ticks), &self.node.standing());
-    }
-
-    /// The same for what has a short record, of which `first` is the first byte.
-    #[inline(always)]
-    fn record_short<P: Platform, const LOG: usize>(
-        &mut self,
-        ring: &LogRing<LOG>,
-        first: u8,
-        kind: EventKind,
-        arg: u16,
-    ) {
-        let ticks = self.clock.ticks(P::counter());
-        if !self.writer.push_short(ring, first, ticks, self.node.number()) {
-            self.push_long(ring, kind, arg, ticks);
-        }
-    }
-
-    /// In registers: the event in memory would be made for every short record, too.
-    #[cold]
-    #[inline(never)]
-    fn push_long<const LOG: usize>(&mut self, ring: &LogRing<LOG>, kind: EventKind, arg: u16, ticks: u32) {
-        self.push(ring, Event::new(kind, arg), ticks);
-    }
-
-    /// The record of the first message from a channel, which says more.
-    #[cold]
-    #[inline(never)]
-    fn record_first<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, port: PortId) {
-        self.record::<P, LOG>(ring, Event::receive(port));
-    }
-
-    /// The same for a message.
-    #[inline(always)]
-    fn record_message<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, kind: EventKind, port: PortId) {
-        let arg = port.0.into();
-        if let Some(first) = LogWriter::<N>::short_record(&Event::new(kind, arg)) {
-            self.record_short::<P, LOG>(ring, first, kind, arg);
-        }
     }
 
     /// What is rare: predicate markers, halt markers, releases, the record of a halt.
@@ -511,11 +227,4 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     pub fn next_port(&self) -> Option<PortId> {
         (usize::from(self.ports) < PORTS).then_some(PortId(self.ports))
     }
-}
-
-/// Whether a step asks for more than a record.
-#[inline]
-fn has_more(effects: &Effects) -> bool {
-    let predicates = !effects.announce.is_empty() || !effects.advanced.is_empty();
-    effects.then != Then::Continue || effects.markers.0 | effects.releases.0 != 0 || predicates
 }

@@ -2,11 +2,13 @@
 mod command;
 #[cfg_attr(not(feature = "calls"), allow(dead_code, reason = "calls are plain messages then"))]
 mod delay;
+mod events;
 mod fault;
 mod guarded;
 mod links;
 mod local;
 mod park;
+mod record;
 mod report;
 mod service;
 mod shared;

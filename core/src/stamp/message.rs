@@ -1,0 +1,92 @@
+//! The stamp at the front of a message, before it is received.
+use super::StampError;
+use super::wire::{CARRY, FORM, FORM_SHORT, Parsed, Short, mask_bytes};
+use crate::predicate::Carry;
+
+/// What a message begins with, told apart from its payload before it is received.
+///
+/// # Example: the payload follows
+/// ```
+/// use stillpoint_core::MessageStamp;
+/// let message = [0x46, 1, 5, b'h', b'i'];
+/// let stamp = MessageStamp::read::<4>(&message).unwrap();
+/// assert_eq!(&message[stamp.len()..], b"hi");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct MessageStamp<'a> {
+    message: &'a [u8],
+    length: usize,
+    /// The entries of a short stamp, of which nothing is left to check but what the channel knows; 0 for any other.
+    mask: u32,
+}
+
+impl<'a> MessageStamp<'a> {
+    /// Reads what `message` begins with, in a system of `N` nodes. `None` if such a system sends nothing of the kind.
+    #[must_use]
+    #[inline]
+    pub fn read<const N: usize>(message: &'a [u8]) -> Option<Self> {
+        match message.split_first() {
+            Some((head, rest)) if head & (FORM | CARRY) == FORM_SHORT => {
+                let short = Short::parse::<N>(*head, rest).ok()?;
+                Some(Self { message, length: short.length::<N>(), mask: short.mask })
+            }
+            _ => Some(Self { message, length: any_stamp_len::<N>(message)?, mask: 0 }),
+        }
+    }
+
+    /// Its length: the payload follows.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "no stamp is empty")]
+    pub const fn len(&self) -> usize {
+        self.length
+    }
+
+    /// The whole message.
+    #[must_use]
+    #[inline]
+    pub const fn message(&self) -> &'a [u8] {
+        self.message
+    }
+
+    /// Whether stages of causal predicates follow.
+    #[inline]
+    pub(crate) fn carries(&self) -> bool {
+        self.message.first().is_none_or(|first| first & CARRY != 0)
+    }
+
+    /// The short stamp, if it is one. `N` is that of [`read`](Self::read).
+    #[inline(always)]
+    pub(crate) fn short<const N: usize>(&self) -> Option<Short<'a>> {
+        if self.mask == 0 {
+            return None;
+        }
+        Some(Short { mask: self.mask, differences: self.message.get(1 + mask_bytes(N)..self.length)? })
+    }
+}
+
+#[inline(never)]
+fn any_stamp_len<const N: usize>(message: &[u8]) -> Option<usize> {
+    message_stamp_len::<N>(message).ok()
+}
+
+/// The length of everything that a message of a system of `N` nodes carries before its payload.
+///
+/// # Example: a message with an event stamp
+/// ```
+/// assert_eq!(stillpoint_core::message_stamp_len::<4>(&[3, b'h', b'i']), Ok(1));
+/// ```
+#[inline]
+pub fn message_stamp_len<const N: usize>(message: &[u8]) -> Result<usize, StampError> {
+    let stamp = stamp_len::<N>(message)?;
+    if message.first().is_none_or(|first| first & CARRY == 0) {
+        return Ok(stamp);
+    }
+    let carry = message.get(stamp..).ok_or(StampError::Truncated)?;
+    Carry::decode(carry).map(|(_, length)| stamp + length).map_err(|_| StampError::Truncated)
+}
+
+/// The length of the stamp at the front of `bytes`, in a system of `N` nodes.
+pub(crate) fn stamp_len<const N: usize>(bytes: &[u8]) -> Result<usize, StampError> {
+    Parsed::<N>::parse(bytes).map(|parsed| parsed.length)
+}

@@ -48,7 +48,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     }
 
     #[inline(never)]
-    fn push<const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event, ticks: u32) {
+    pub(super) fn push<const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event, ticks: u32) {
         self.writer.push(ring, &event, self.writer.time_after(ticks), &self.node.standing());
     }
 

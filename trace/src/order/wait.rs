@@ -90,7 +90,10 @@ impl CausalOrder {
         let next = |at: &usize| self.nodes[*at].wait.map(|wait| usize::from(wait.node())).filter(|at| *at != node);
         let path: Vec<usize> = std::iter::successors(Some(node), next).collect();
         let lacks = |waiter: &&usize| match self.nodes[**waiter].wait {
-            Some(Wait::Message { node, .. }) => self.nodes[usize::from(node)].may_lack_sends(),
+            // A reset takes with it what was not read of the life before, sends among it.
+            Some(Wait::Message { node, .. }) => {
+                self.nodes[usize::from(node)].may_lack_sends() || !self.lives[usize::from(node)].is_empty()
+            }
             _ => false,
         };
         let lacking: Vec<usize> = path.iter().filter(lacks).copied().collect();

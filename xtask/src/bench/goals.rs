@@ -188,7 +188,7 @@ pub const GOALS: &[Goal] = &[
         limit: Limit::AtMost(8192.0),
         section: Which::Bytes,
         figure: |section| dearest(section, "flash of the kit, "),
-        cause: "the table by parts tells: the least kit, which halts, records, stamps, serves links and host and survives crashes, is 30 KB by itself (agent and links 11, the node's steps and halting 6, stamps 3, log 3); predicates are 8 KB, and calls 18 KB where they are made.",
+        cause: "the table by parts tells: the least kit, which halts, records, stamps, serves links and host and survives crashes, is 30 KB by itself (agent and links about 10, the node's steps and halting about 6, stamps and log about 3 each); predicates are 6.5 KB, and calls 18 KB where they are made.",
         idea: "one form of stamps and links only where a program opens one, by tables that opening fills; steps of the node that share one way for everything rare.",
     },
     Goal {

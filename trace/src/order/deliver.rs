@@ -39,7 +39,7 @@ impl CausalOrder {
         // Once: a receive may come here again after it had to wait.
         if !std::mem::replace(&mut self.nodes[node].prepared, true) {
             if self.begins_life(node, &record) {
-                self.begin_life(node, number);
+                self.begin_life(node, &record);
             }
             if synced {
                 self.synchronise(node, &record, exact);

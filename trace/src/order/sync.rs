@@ -123,21 +123,24 @@ impl CausalOrder {
     }
 
     /// A node begins a life: its channels count from the beginning.
-    pub(super) fn begin_life(&mut self, node: usize, number: u32) {
-        let state = &mut self.nodes[node];
+    pub(super) fn begin_life(&mut self, node: usize, record: &Record) {
+        let (state, number) = (&mut self.nodes[node], record.number.0);
+        // Where the reset itself is missing, so may be more of the life's first events.
+        let is_seen = record.event.kind == EventKind::Reset || state.last.is_none();
+        let first = if is_seen { number } else { number.wrapping_sub(record.number.count()).wrapping_add(1) };
         // What was in doubt is over: a node that starts anew knows nothing.
         state.taint = None;
         // A halt before the first event has the number 0.
         if state.last.is_some_and(|last| last != 0) {
             state.ordinal += 1;
-            self.lives[node].push((number, state.clock.clone()));
+            self.lives[node].push((first, state.clock.clone()));
             self.notes.push(Note::Reset { node: node as u8, number });
         }
         for port in &mut state.ports {
             port.count = 0;
             port.know(None);
             if let Some(channel) = port.channel.filter(|_| port.out) {
-                let mut session = Session::new(number, state.ordinal);
+                let mut session = Session::new(first, state.ordinal);
                 // Both ends were there when the recording began.
                 session.receiver = (state.ordinal == 0).then_some(0);
                 self.channels[channel].open(session);

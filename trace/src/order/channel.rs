@@ -55,6 +55,11 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Whether a message can not have been sent before an event of the sender.
+    fn rules_out(&self, message: u32, before: u32) -> bool {
+        self.exactly && newer(message, self.message) && !newer(before, self.number)
+    }
+
     /// Whether an event of the sender can have sent a message.
     #[inline]
     fn allows(&self, message: u32, number: u32) -> bool {
@@ -190,7 +195,9 @@ impl Session {
             return Answer::NotYet;
         }
         self.consumed = message;
-        let within = |hole: &&Hole| !newer(hole.first, message) && !newer(message, hole.last);
+        // One that ended before what the receiver knew with an earlier message is of a count that is over.
+        let is_over = |hole: &Hole| asks.knows.is_some_and(|known| known.rules_out(message, hole.until));
+        let within = |hole: &&Hole| !newer(hole.first, message) && !newer(message, hole.last) && !is_over(hole);
         let hole = self.holes.iter().find(within);
         let before_recording = hole.is_some_and(|hole| hole.before_recording);
         Answer::Hole { until: hole.map(|hole| hole.until), before_recording }

@@ -154,7 +154,7 @@ impl CausalOrder {
     fn know_sender(&mut self, node: usize, port: usize, message: u32, exact: bool) {
         let state = &mut self.nodes[node];
         if message == 1 || state.ports[port].knows.is_none() {
-            let knows = if exact || state.sync.is_some() { state.known_of(port, message) } else { None };
+            let knows = if exact || state.sync.is_some() { state.known_of(port, message, true) } else { None };
             state.ports[port].know(knows);
         }
     }

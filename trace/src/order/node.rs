@@ -142,10 +142,15 @@ impl Node {
         }
     }
 
-    /// What it knows of the peer behind a port, together with a message.
-    pub fn known_of(&self, port: usize, message: u32) -> Option<Known> {
-        let number = *self.told.get(usize::from(self.ports.get(port)?.peer?))?;
-        (number != 0 && message != 0).then_some(Known { message, number, exactly: !self.vector })
+    /// What it knows of the peer behind a port, together with a message; `taken` says that it took the message just now.
+    pub fn known_of(&self, port: usize, message: u32, taken: bool) -> Option<Known> {
+        let peer = usize::from(self.ports.get(port)?.peer?);
+        let number = *self.told.get(peer)?;
+        // A vector may have come by way of others; what the node did not know before, it knows from this message.
+        let is_complete = self.taint.is_none() && !self.gap && self.last.is_some();
+        let is_news = self.clock.as_flattened().get(peer).is_some_and(|before| newer(number, *before));
+        let exactly = !self.vector || taken && is_complete && is_news;
+        (number != 0 && message != 0).then_some(Known { message, number, exactly })
     }
 
     /// Whether messages may have been sent, up to what is in the queue, that the log does not show.

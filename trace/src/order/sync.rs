@@ -57,7 +57,7 @@ impl CausalOrder {
             let state = &mut self.nodes[node];
             let is_message = matches!(record.event.kind, EventKind::Send | EventKind::Receive);
             let this = is_message && usize::from(record.event.arg) == place;
-            let knows = state.known_of(place, *count);
+            let knows = state.known_of(place, *count, this);
             let count = count.wrapping_sub(u32::from(this));
             // The first event that may be of this count.
             let opened = state.last.map_or(number, |last| last.wrapping_add(1));

@@ -5,7 +5,9 @@
 use anyhow::Context as _;
 use std::collections::VecDeque;
 use stillpoint_core::log::{LogRing, LogWriter};
-use stillpoint_core::{Command, Direction, Event, HaltMarker, Input, Node, NodeId, PortId, PortSet, StampKind, Then};
+use stillpoint_core::{
+    Command, Direction, Event, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, PortSet, StampKind, Then,
+};
 
 const PORTS: usize = 4;
 const LOG: usize = 8192;
@@ -118,23 +120,28 @@ impl<const N: usize> System<N> {
     }
 
     fn message(&mut self, from: usize, port: PortId) -> anyhow::Result<()> {
-        let mut stamp = [0; STAMP_ROOM];
+        let room = &mut [0; STAMP_ROOM][..Node::<N, PORTS>::STAMP_ROOM];
         self.time += 11;
         let (to, into) = self.members[from].ends[usize::from(port.0)];
         let sender = &mut self.members[from];
-        let length = match sender.node.quick_send(port, &mut stamp) {
-            Some(quick) => usize::from(quick.stamp),
-            None => usize::from(sender.node.step(Input::Send { port, stamp: &mut stamp })?.stamp),
+        // As the agent does: a quick stamp ends where the room for it does.
+        let stamp = match sender.node.quick_send(port, room) {
+            Some(quick) => &room[usize::from(quick.begin)..],
+            None => {
+                let length = sender.node.step(Input::Send { port, stamp: room })?.stamp;
+                &room[..usize::from(length)]
+            }
         };
         sender.record(Event::send(port), self.time);
         self.time += 13;
         let receiver = &mut self.members[to];
-        if receiver.node.quick_receive(into, &stamp[..length]).is_none() {
-            let _received = receiver.node.step(Input::Receive { port: into, stamp: &stamp[..length] })?;
+        let found = MessageStamp::read::<N>(stamp);
+        if found.and_then(|found| receiver.node.quick_receive(into, &found)).is_none() {
+            let _received = receiver.node.step(Input::Receive { port: into, stamp })?;
         }
         receiver.record(Event::receive(into), self.time);
         self.bytes.messages += 1;
-        self.bytes.stamps += length as u64;
+        self.bytes.stamps += stamp.len() as u64;
         self.bytes.records += 2;
         Ok(())
     }

@@ -1,17 +1,15 @@
 //! Miller & Choi 1988, "Breakpoints and Halting in Distributed Programs", section 2: one test per claim, each on random
 //! schedules of the shipped nodes where the claim is about all of them.
+mod cases;
+
+use cases::config;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use stillpoint_core::{HaltId, NodeId, PortId};
 use stillpoint_tests::faulty::Random;
 use stillpoint_tests::sim::{HaltMode, Lane, Setup, System, Violation};
 
 const RING: &[(usize, usize)] = &[(0, 1), (1, 2), (2, 0)];
 const PIPELINE: &[(usize, usize)] = &[(0, 1), (1, 2)];
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(1988), ..ProptestConfig::default() }
-}
 
 fn started<const N: usize>(setup: Setup) -> System<N> {
     let mut system = System::new(setup);

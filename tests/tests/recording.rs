@@ -1,15 +1,13 @@
 //! Recording: what is not recorded is still passed on, what is dropped is counted, and the order of what is recorded is
 //! exact.
+mod cases;
+
+use cases::config;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use stillpoint_core::log::{Record, Recording};
 use stillpoint_core::{Command, EventKind, Input, KindSet};
 use stillpoint_tests::faulty::Random;
 use stillpoint_tests::sim::{Adversity, Entry, Lane, Member, Plan, Setup, System};
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(1988), ..ProptestConfig::default() }
-}
 
 /// Puts a system of three through a schedule that depends on the seed only, and reads all logs at the end.
 fn run<const S: usize>(recordings: &[Recording], seed: u64, steps: u32) -> System<3, S> {

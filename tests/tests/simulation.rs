@@ -1,21 +1,15 @@
 //! Thousands of random systems on random schedules: every promise of halting, stamps and logs holds in all of them, and
 //! a driver that breaks one of its duties is found out.
+mod cases;
+
+use cases::config;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use stillpoint_core::Violation as Refused;
 use stillpoint_core::predicate::Detector;
 use stillpoint_tests::faulty::Random;
 use stillpoint_tests::sim::{Adversity, Failure, Plan, Sabotage, Violation};
 
 const CALM: Adversity = Adversity { links: false, resets: false, forgetful: false, haste: false };
-
-/// The same cases every time, and nothing left behind; `CASES=20000` for as many others, by hand.
-fn config(cases: u32) -> ProptestConfig {
-    let by_hand = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok());
-    let rng_seed = if by_hand.is_some() { RngSeed::Random } else { RngSeed::Fixed(1988) };
-    let cases = by_hand.unwrap_or(cases);
-    ProptestConfig { cases, failure_persistence: None, rng_seed, max_shrink_iters: 20_000, ..ProptestConfig::default() }
-}
 
 fn holds(nodes: usize, shape: u64, choices: Vec<u32>, adversity: Adversity) -> Result<(), TestCaseError> {
     let plan = Plan::random(nodes, shape, choices, adversity);

@@ -21,6 +21,7 @@ pub fn node(data: &[u8]) {
         let direction = if port % 2 == 0 { Direction::Out } else { Direction::In };
         node.connect(PortId(port), direction, NodeId(1 + port / 2)).unwrap();
     }
+    node.remember_halt(HaltId(bytes.below(8).into()));
     let mut peer = Node::<3, 1>::new(NodeId(1), kind).unwrap();
     peer.connect(PortId(0), Direction::Out, NodeId(0)).unwrap();
     let _ = peer.step(Input::start()).unwrap();

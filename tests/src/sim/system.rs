@@ -120,7 +120,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         let Some(effects) = self.application(node, Input::Watch { watch, value })? else { return Ok(false) };
         let lived = value.to_le_bytes();
         self.members[node].app.live(&lived);
-        let event = Event { kind: EventKind::Watch, arg: watch.into(), value: value as u32 };
+        let event = Event::watch(watch, value);
         self.reference.happen(node, event, Some(&lived));
         tell!(self, "{node}: watch {watch} = {value}");
         self.apply(node, &effects, None, Cause::Own)?;

@@ -166,7 +166,7 @@ impl System {
             Step::SetWatch { node, value } => {
                 self.watches[node] = value;
                 self.nodes[node].set_watch(0, value).expect("watch 0 exists");
-                self.event(node, Event { kind: EventKind::Watch, arg: 0, value: value as u32 }, None);
+                self.event(node, Event::watch(0, value), None);
             }
             Step::Send { from, to } if from != to => {
                 let before = self.nodes[from].carry();

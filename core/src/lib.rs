@@ -21,12 +21,13 @@ pub mod on_target;
 pub mod predicate;
 pub mod shared;
 mod stamp;
+pub mod time;
 
-pub use certificate::{Certificate, ChannelReport, NodeReport, Violation};
+pub use certificate::{Certificate, ChannelReport, NodeReport, StampOrder, Violation};
 pub use clock::{EventNumber, VectorClock};
 pub use cut::{Channel, Cut, InFlight, Snapshot};
 pub use event::{Event, EventKind, KindSet};
 pub use halt::{HaltMarker, HaltOrder, MarkerError, Phase, ResumeTo};
 pub use id::{HaltId, MAX_NODES, MAX_PORTS, NodeId, PortId, PortSet};
 pub use node::{Command, ConnectError, Direction, Effects, Hello, Input, Node, Quick, StepError, Then};
-pub use stamp::{MessageStamp, StampError, StampKind, max_stamp_len, message_stamp_len};
+pub use stamp::{MessageStamp, SenderNumber, StampError, StampKind, max_stamp_len, message_stamp_len};

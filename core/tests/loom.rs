@@ -20,6 +20,7 @@ mod model {
 use loom::sync::Arc;
 use loom::thread;
 use stillpoint_core::log::{LogItem, LogReader, LogRing, LogWriter, Recording, Standing};
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{Event, EventNumber, NodeId};
 
 #[test]
@@ -48,9 +49,10 @@ impl Logging {
             number: EventNumber(self.number),
             clock: &[self.number],
             counts: &[],
+            origins: &[],
             recording: Recording::FULL,
         };
-        self.writer.push(&self.ring, &Event::local(self.number as u16), self.number, &standing);
+        self.writer.push(&self.ring, &Event::local(self.number as u16), Ticks(self.number), &standing);
     }
 }
 
@@ -77,7 +79,7 @@ impl Heard {
                     (self.last, self.records) = (number, self.records + 1);
                 }
                 LogItem::Gap(lost) => self.told_lost += lost,
-                LogItem::Sync(sync) => assert_eq!(sync.time, u64::from(sync.number.0)),
+                LogItem::Sync(sync) => assert_eq!(sync.time, Ticks(u64::from(sync.number.0))),
                 LogItem::Causes(_) => panic!("nothing is restricted"),
             }
             rest = &rest[used..];

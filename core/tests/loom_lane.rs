@@ -1,7 +1,7 @@
 //! The marker slot between two cores, `target-agent/src/lane.rs`, under every interleaving of its writer and its reader.
 //!
-//! The shipped file is compiled here unchanged. It takes its atomics from `core`, and in this test that is the test
-//! itself: its atomics forward to loom while a model runs, and to the real ones for the file's own unit tests.
+//! The shipped file is compiled here unchanged. It takes its atomics from `crate::sync`, and in this test that is in
+//! the test itself: these atomics forward to loom while a model runs, and to the real ones for the file's own unit tests.
 #![cfg(loom)]
 
 extern crate self as core;
@@ -22,7 +22,7 @@ thread_local! {
     static WITHOUT_FENCES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `lane.rs` takes for `core::hint`.
+/// Where `lane.rs` waits for the other core.
 pub mod hint {
     /// Lets the other thread go on.
     pub fn spin_loop() {
@@ -30,8 +30,10 @@ pub mod hint {
     }
 }
 
-/// What `lane.rs` takes for `core::sync`.
+/// What `lane.rs` takes its atomics from.
 pub mod sync {
+    pub use crate::hint::spin_loop;
+
     /// See [`sync`](super).
     pub mod atomic {
         use std::sync::OnceLock;

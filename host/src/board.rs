@@ -1,6 +1,6 @@
 //! One debug probe's worth of nodes.
 use crate::dump::Saved;
-use crate::ring::RawRing;
+use crate::ring::{FilledRing, RawRing};
 use crate::{Firmware, Memory, MemoryError, Node, Session};
 use std::time::{Duration, Instant};
 use stillpoint_core::Command;
@@ -344,6 +344,12 @@ impl Board {
     /// The ring of a channel, as it lies in memory.
     pub(crate) fn ring_at(&mut self, address: u32) -> Result<RawRing, BoardError> {
         Ok(RawRing::read(self.reach.memory(), address)?)
+    }
+
+    /// The same, with the messages in it.
+    pub(crate) fn ring_with_messages(&mut self, address: u32) -> Result<FilledRing, BoardError> {
+        let ring = self.ring_at(address)?;
+        Ok(FilledRing::read(ring, self.reach.memory(), address)?)
     }
 
     /// Whether the last message of a ring is the one before it once more.

@@ -1,6 +1,7 @@
 //! A halted state, put together from what nodes and rings say, and its proof.
 use crate::recount::Recount;
-use crate::ring::RawRing;
+use crate::ring::{FilledRing, RawRing};
+use crate::stamps::Stamps;
 use crate::{Node, Port};
 use stillpoint_core::{
     Certificate, Channel, ChannelReport, Direction, HaltId, HaltOrder, InFlight, NodeId, NodeReport, PortId, PortSet,
@@ -61,7 +62,7 @@ impl CutError {
 pub struct Cut {
     pub(crate) nodes: Vec<Node>,
     /// For each port, the ring at its end.
-    pub(crate) rings: Vec<((NodeId, PortId), RawRing)>,
+    pub(crate) rings: Vec<((NodeId, PortId), FilledRing)>,
 }
 
 /// What a channel held, from its rings.
@@ -118,6 +119,7 @@ impl Cut {
         let channels: Vec<ChannelState> = recounts.iter().map(|recount| recount.state.clone()).collect();
         let (halt, frontier) = self.check_sized(&channels)?;
         recounts.iter().try_for_each(Recount::check_counts)?;
+        recounts.iter().try_for_each(Recount::check_stamps)?;
         Ok(HaltProof { halt, frontier, channels, orders: self.nodes.iter().map(|node| node.order.clone()).collect() })
     }
 
@@ -125,7 +127,8 @@ impl Cut {
     pub(crate) fn check_channel(&self, recount: &Recount) -> Result<(), CutError> {
         recount.check_markers()?;
         self.check_sized(std::slice::from_ref(&recount.state))?;
-        recount.check_counts()
+        recount.check_counts()?;
+        recount.check_stamps()
     }
 
     /// Checks these channels, and all nodes.
@@ -187,7 +190,8 @@ impl Cut {
         let (peer, into) = self.other_end(node, out).ok_or_else(none)?;
         let channel = Channel { from: node.id, out: out.id, to: peer.id, into: into.id };
         let ring = |end| self.rings.iter().find(|(at, _)| *at == end).map(|(_, ring)| ring).ok_or_else(none);
-        let (at_sender, at_receiver) = (ring((node.id, out.id))?, ring((peer.id, into.id))?);
+        let (sender, receiver) = (ring((node.id, out.id))?, ring((peer.id, into.id))?);
+        let (at_sender, at_receiver) = (&sender.ring, &receiver.ring);
         let state = ChannelState {
             channel,
             in_flight: in_flight(channel, (out, at_sender), (into, at_receiver))?,
@@ -196,7 +200,9 @@ impl Cut {
             lost_by_reset: out.lost.wrapping_add(into.lost),
             marker: into.marker,
         };
-        Ok(Recount::new(state, peer.last_halt, (out, at_sender), (into, at_receiver)))
+        let link = out.ledger.is_some().then_some(sender);
+        let stamps = Stamps::new(node, &state, (into, receiver), (out, link));
+        Ok(Recount::new(state, peer.last_halt, (out, at_sender), (into, at_receiver)).with_stamps(stamps))
     }
 }
 

@@ -158,10 +158,10 @@ impl System {
             nodes.push(self.node_moment(*at, node, &names, standing, &mut debug));
         }
         let pairs: Vec<_> = addresses.into_iter().zip(&cut.nodes).collect();
-        let hz: Vec<_> = self.boards().iter().map(|board| board.firmware().counter_hz).collect();
+        let rates: Vec<_> = self.boards().iter().map(|board| board.firmware().counter_rate).collect();
         let halt = cut.check_sized(&[]).ok().map(|(halt, _)| halt.0);
         let valid = checks.iter().all(|check| check.checked && check.wrong.is_empty());
-        Ok(CutReport { halt, valid, checks, nodes, channels, ledger: ledger(&pairs, &names, |board| hz[board]) })
+        Ok(CutReport { halt, valid, checks, nodes, channels, ledger: ledger(&pairs, &names, |board| rates[board]) })
     }
 
     fn node_moment(

@@ -1,16 +1,21 @@
 //! What the ELF file of a firmware says: where its control blocks are, and what its names are.
 use crate::Image;
+use crate::input_file::{MAX_BINARY, read_bytes};
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use stillpoint_core::control::VERSION_SYMBOL;
+use stillpoint_core::time::{CounterRate, TickRate};
 
 /// The symbol under which an instrumented firmware keeps its control blocks.
 const SHARED: &str = "STILLPOINT_SHARED";
 
-/// The symbol of the number of counts per second of the chip's counter.
+/// The symbol of the rate of the chip's counter.
 const COUNTER_HZ: &str = "STILLPOINT_COUNTER_HZ";
+
+/// The symbol of the rate of recorded ticks.
+const TICK_HZ: &str = "STILLPOINT_TICK_HZ";
 
 /// Why a file is not a firmware that can be debugged.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +44,21 @@ pub enum FirmwareError {
         /// What it lacks.
         symbol: &'static str,
     },
+    /// It is for another kind of processor.
+    #[error(
+        "{path} is built for {architecture}, and the kit runs on Arm Cortex-M: build it for the board, with `--target`"
+    )]
+    OtherArchitecture {
+        /// Which file.
+        path: PathBuf,
+        /// What it is built for.
+        architecture: String,
+    },
+    /// Its symbols were removed.
+    #[error(
+        "{0} has no symbols, so nothing can be found in it: build it without `strip`, and name the file that cargo wrote"
+    )]
+    NoSymbols(PathBuf),
     /// It has no control blocks.
     #[error("{0} is not instrumented: it has no symbol STILLPOINT_SHARED; add `stillpoint_agent::system!` to it")]
     NotInstrumented(PathBuf),
@@ -53,8 +73,10 @@ pub struct Firmware {
     pub image: Image,
     /// Its ELF file, in which the debug information is.
     pub path: PathBuf,
-    /// Counts per second of the chip's counter, if the firmware says so.
-    pub counter_hz: Option<u32>,
+    /// The rate of the chip's counter, if the firmware says so.
+    pub counter_rate: Option<CounterRate>,
+    /// The rate of recorded ticks, if the firmware says so.
+    pub tick_rate: Option<TickRate>,
     /// Texts of ports, watches and tracepoints, by kind and number.
     names: BTreeMap<(String, u16), Name>,
 }
@@ -69,10 +91,18 @@ struct Name {
 impl Firmware {
     /// Reads the symbols of an ELF file.
     pub fn read(path: &Path) -> Result<Self, FirmwareError> {
-        let bytes = std::fs::read(path).map_err(|source| FirmwareError::Read { path: path.to_owned(), source })?;
+        let bytes =
+            read_bytes(path, MAX_BINARY).map_err(|source| FirmwareError::Read { path: path.to_owned(), source })?;
         let not_elf = |source| FirmwareError::NotElf { path: path.to_owned(), source };
         let file = object::File::parse(&*bytes).map_err(not_elf)?;
-        let (mut shared, mut speaks_our_version, mut counter_hz) = (None, false, None);
+        if file.architecture() != object::Architecture::Arm {
+            let architecture = format!("{:?}", file.architecture());
+            return Err(FirmwareError::OtherArchitecture { path: path.to_owned(), architecture });
+        }
+        if file.symbols().all(|symbol| symbol.name().is_ok_and(str::is_empty)) {
+            return Err(FirmwareError::NoSymbols(path.to_owned()));
+        }
+        let (mut shared, mut speaks_our_version, mut counter_rate, mut tick_rate) = (None, false, None, None);
         let mut names = BTreeMap::new();
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };
@@ -80,7 +110,9 @@ impl Firmware {
             if name == SHARED {
                 shared = Some(symbol.address() as u32);
             } else if name == COUNTER_HZ {
-                counter_hz = read_word(&file, symbol.address());
+                counter_rate = read_word(&file, symbol.address()).map(CounterRate);
+            } else if name == TICK_HZ {
+                tick_rate = read_word(&file, symbol.address()).map(TickRate);
             } else if let Some((kind, name)) = split_name(name) {
                 names.insert((kind.to_owned(), symbol.address() as u16), name);
             }
@@ -89,13 +121,13 @@ impl Firmware {
         if !speaks_our_version {
             return Err(FirmwareError::OtherVersion { path: path.to_owned(), symbol: VERSION_SYMBOL });
         }
-        Ok(Self { shared, image: Image::of(&file), path: path.to_owned(), counter_hz, names })
+        Ok(Self { shared, image: Image::of(&file), path: path.to_owned(), counter_rate, tick_rate, names })
     }
 
     /// The wire version that an ELF file says it speaks, whichever it is.
     #[must_use]
     pub fn wire_version(path: &Path) -> Option<u32> {
-        let bytes = std::fs::read(path).ok()?;
+        let bytes = read_bytes(path, MAX_BINARY).ok()?;
         let file = object::File::parse(&*bytes).ok()?;
         // The version is what the symbol of every version ends in.
         let stem = VERSION_SYMBOL.trim_end_matches(|letter: char| letter.is_ascii_digit());
@@ -104,7 +136,7 @@ impl Firmware {
 
     /// The memory that it occupies while it runs, as its ELF file says; nothing if that is gone.
     pub(crate) fn occupied(&self) -> Vec<Range<u64>> {
-        let bytes = std::fs::read(&self.path).unwrap_or_default();
+        let bytes = read_bytes(&self.path, MAX_BINARY).unwrap_or_default();
         let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
         let segments = file.segments().map(|segment| segment.address()..segment.address() + segment.size());
         segments.filter(|memory| !memory.is_empty()).collect()
@@ -170,7 +202,33 @@ mod tests {
         assert!(missing.to_string().contains("no/such/file"));
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         assert!(matches!(Firmware::read(&source), Err(FirmwareError::NotElf { .. })));
-        let not_instrumented = Firmware::read(&std::env::current_exe().unwrap()).unwrap_err();
-        assert!(not_instrumented.to_string().contains("system!"), "{not_instrumented}");
+    }
+
+    /// This very program, as it is and as if it were for Arm.
+    #[test]
+    fn an_elf_file_that_cannot_be_firmware_is_not_told_to_add_the_kit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("firmware.elf");
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            Firmware::read(&path).unwrap_err().to_string()
+        };
+        let mut bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let other = read(&bytes);
+        assert!(other.contains("is built for") && other.contains("--target") && !other.contains("system!"), "{other}");
+        // `e_machine` of Arm.
+        bytes[18..20].copy_from_slice(&40u16.to_le_bytes());
+        let not_instrumented = read(&bytes);
+        assert!(not_instrumented.contains("system!"), "{not_instrumented}");
+        // No section is a table of symbols any more: all have type 0.
+        let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&*bytes).unwrap();
+        let (start, count) =
+            (file.elf_header().e_shoff.get(file.endian()), file.elf_header().e_shnum.get(file.endian()));
+        for section in 0..usize::from(count) {
+            let at = start as usize + 64 * section + 4;
+            bytes[at..at + 4].copy_from_slice(&[0; 4]);
+        }
+        let stripped = read(&bytes);
+        assert!(stripped.contains("has no symbols") && stripped.contains("strip"), "{stripped}");
     }
 }

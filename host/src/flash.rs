@@ -13,7 +13,8 @@ pub enum FlashStep {
     Done(u64),
 }
 
-/// Opens a board and writes its firmware to it; how many bytes are told too. It runs from [`Session::reset`] on.
+/// Opens a board and writes its firmware to it. Returns the session and the number of bytes written. The cores stay halted until
+/// [`start_together`](crate::start_together).
 ///
 /// The ELF file is checked first: a board keeps what it has when the file is not usable.
 pub fn flash(

@@ -1,6 +1,6 @@
 //! Halting and resuming whatever is there: boards that died are named, the others do what they can.
 use crate::system::newest_halt;
-use crate::{HaltProof, NoCertificate, Node, NodeAddress, Sight, System, SystemError};
+use crate::{HaltProof, NoCertificate, Node, NodeAddress, NodeState, NodeStatus, Sight, System, SystemError};
 use std::time::{Duration, Instant};
 use stillpoint_core::control::StateCode;
 use stillpoint_core::{Command, HaltId, NodeId};
@@ -41,6 +41,15 @@ impl Halted {
     pub fn is_certified(&self) -> bool {
         matches!(self.proof, Some(Ok(_)))
     }
+}
+
+/// What became of a resume.
+#[derive(Clone, Debug)]
+pub struct Resumed {
+    /// The nodes that were halted or stopped before and run now.
+    pub resumed: Vec<String>,
+    /// The nodes that can be reached and do not run, as they are now.
+    pub stayed: Vec<NodeStatus>,
 }
 
 /// Releasing again is for what the first release has missed, so it may take its time.
@@ -142,17 +151,25 @@ impl System {
         Ok(names)
     }
 
-    /// Ends whatever holds the nodes: the halt they are parked in, and the delayed halt of a single one. Returns which nodes
-    /// went on; those that ran already are not among them.
+    /// Lets every node run: starts cores that the probe has stopped, ends the halt that nodes are parked in, and the delayed
+    /// halt of a single one. Then reads the nodes back, so that what it returns is what was seen afterwards.
     ///
     /// A halt that is still under way is waited for first: released too early, a late marker would park its receiver alone.
-    pub fn resume_all(&mut self, limit: Duration) -> Result<Vec<String>, SystemError> {
+    pub fn resume_all(&mut self, limit: Duration) -> Result<Resumed, SystemError> {
         let began = Instant::now();
+        let mut held = self.run_stopped()?;
+        let mut add = |name: &String| {
+            if !held.contains(name) {
+                held.push(name.clone());
+            }
+        };
         let (nodes, _) = self.sort(Vec::new());
+        let released = newest_halt(nodes.iter().map(|(_, _, node)| node));
         let is_halted = |node: &Node| matches!(node.state, Some(StateCode::Draining | StateCode::Parked));
-        let mut resumed: Vec<String> =
-            nodes.iter().filter(|(_, _, node)| is_halted(node)).map(|(_, name, _)| name.clone()).collect();
-        if !resumed.is_empty() {
+        let halted: Vec<&String> =
+            nodes.iter().filter(|(_, _, node)| is_halted(node)).map(|(_, name, _)| name).collect();
+        halted.iter().copied().for_each(&mut add);
+        if !halted.is_empty() {
             // Some may be parked alone, and then no newer halt will ever reach the rest: do not insist.
             let halted = self.await_halt(began, true, limit.min(PATIENCE * 5))?;
             if let Some((at, _, node)) = halted.nodes.iter().find(|(_, _, node)| node.is_parked()) {
@@ -163,9 +180,29 @@ impl System {
         let (nodes, _) = self.sort(Vec::new());
         for (at, name, _) in nodes.iter().filter(|(_, _, node)| node.state == Some(StateCode::Suspended)) {
             self.command(*at, &Command::Continue)?;
-            resumed.push(name.clone());
+            add(name);
         }
-        Ok(resumed)
+        let stayed = self.await_running(released, began + limit)?;
+        held.retain(|name| stayed.iter().all(|node| node.name != *name));
+        Ok(Resumed { resumed: held, stayed })
+    }
+
+    /// Waits until every node that can be reached runs, or is in a halt newer than `released`: a breakpoint may stop the
+    /// system again at its next event. Returns those that do neither at the end; a crashed node is not waited for.
+    fn await_running(&mut self, released: HaltId, until: Instant) -> Result<Vec<NodeStatus>, SystemError> {
+        loop {
+            let runs = |node: &NodeStatus| {
+                node.state == NodeState::Running || node.halt.is_some_and(|halt| halt.is_newer_than(released))
+            };
+            let stays = |node: &NodeStatus| node.state == NodeState::Faulted || !runs(node);
+            let mut stayed = self.stands();
+            stayed.retain(|node| stays(node) && node.state != NodeState::Missing);
+            if stayed.iter().all(|node| node.state == NodeState::Faulted) || Instant::now() > until {
+                return Ok(stayed);
+            }
+            self.check_interrupt("the nodes to run")?;
+            crate::poll::pause();
+        }
     }
 
     /// Waits until no node that can be seen is in this halt or an older one. One that stays is released again by itself: a

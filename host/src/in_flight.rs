@@ -1,10 +1,10 @@
 //! The messages that channels hold, read from the rings and links of halted boards.
 use crate::dwarf::{DebugTypes, Place, Type, TypeId};
-use crate::payload::{self, Value};
-use crate::ring::RawRing;
+use crate::payload::{self, Undecoded, Value};
+use crate::ring::{FilledRing, RawRing};
 use crate::{Memory, MemoryError, Port};
 use serde::Serialize;
-use stillpoint_core::message_stamp_len;
+use stillpoint_core::{NodeId, SenderNumber, message_stamp_len};
 
 /// A message that was sent and not yet received.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,8 +17,10 @@ pub struct Message {
     pub stamp: Vec<u8>,
     /// The bytes of its payload.
     pub payload: Vec<u8>,
-    /// The payload as a value, if its type is known and plain.
+    /// The payload as a value, if the form of its type is known.
     pub value: Option<Value>,
+    /// Why there is no value.
+    pub undecoded: Option<String>,
 }
 
 /// Who holds a message.
@@ -48,10 +50,8 @@ impl Holder<'_> {
     /// The messages in the ring of a port.
     pub fn ring(&mut self, port: &Port, held: Held) -> Result<Found, MemoryError> {
         let ring = RawRing::read(self.memory, port.queue)?;
-        // A ring that claims more than any can hold is wrong, and the certificate says so.
-        let count = ring.written.wrapping_sub(ring.read).min(1 << 16);
-        let numbers = (1..=count).map(|step| ring.read.wrapping_add(step));
-        numbers.map(|number| Ok((held, ring.message(self.memory, port.queue, number)?))).collect()
+        let filled = FilledRing::read(ring, self.memory, port.queue)?;
+        Ok(filled.messages.into_iter().map(|message| (held, message)).collect())
     }
 
     /// `count` items of a serial link's data lane from the `first` on: those it sends, or those it accepted.
@@ -133,12 +133,31 @@ pub(crate) fn message(
     nodes: usize,
     carries: Option<(&DebugTypes, TypeId)>,
 ) -> Message {
+    let is_there = raw.is_some();
     let mut payload = raw.unwrap_or_default();
     let length = stamp_length(nodes, &payload).unwrap_or(0);
     let behind = payload.split_off(length);
     let stamp = std::mem::replace(&mut payload, behind);
-    let value = carries.and_then(|(types, ty)| payload::decode(types, ty, &payload));
-    Message { number, place, stamp, payload, value }
+    let decoded = match carries {
+        _ if !is_there => Err(Undecoded::NoBytes),
+        Some((types, ty)) => payload::decode(types, ty, &payload),
+        None => Err(Undecoded::NoType),
+    };
+    let undecoded = decoded.as_ref().err().map(ToString::to_string);
+    Message { number, place, stamp, payload, value: decoded.ok(), undecoded }
+}
+
+/// What the stamp of a message says of its sender's event.
+pub(crate) fn sender_number(nodes: usize, message: &[u8], sender: NodeId) -> Option<SenderNumber> {
+    macro_rules! for_size {
+        ($($n:literal)*) => {
+            match nodes {
+                $($n => SenderNumber::read::<$n>(message, sender).ok(),)*
+                _ => None,
+            }
+        };
+    }
+    for_size!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
 }
 
 fn stamp_length(nodes: usize, message: &[u8]) -> Option<usize> {

@@ -2,11 +2,13 @@
 //!
 //! The marker that stops a node names everybody who had halted on its way, so the path of each node is in its control
 //! block. The trigger stopped at its trigger, so its clock is what it knew then; what a node did beyond that is at most
-//! what it executed after the trigger. Times are where each node's time line stood still: those of one board run by the same
-//! counter and can be compared, apart from the skew of earlier halts that each carries; those of two boards cannot.
+//! what it executed after the trigger. Times are readings of the raw counter that the cores of a board share, taken when each
+//! node stopped. Boards have no common counter, and logical times of two cores differ by the delays each has gathered, so
+//! neither are compared.
 use crate::names::Names;
 use crate::{Node, NodeAddress, System, SystemError};
 use serde::Serialize;
+use stillpoint_core::time::CounterRate;
 use stillpoint_core::{EventNumber, NodeId, StampKind};
 
 /// What a halt cost.
@@ -28,11 +30,11 @@ pub struct SkewLine {
     /// How many of its events the trigger did not know of: at most so many came after the trigger. `None` where stamps
     /// do not tell, and where the node was reset since.
     pub events: Option<u32>,
-    /// How far after that of another node of its board its time line stopped.
+    /// How long after another node of its board it stopped; `None` if the counter wrapped in between.
     pub after: Option<StopTime>,
 }
 
-/// A time between two stops on one board, in logical time: time for which the nodes stood still before is left out.
+/// The time between two stops on one board.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StopTime {
     /// In microseconds, or in counts where the firmware does not say what they are worth.
@@ -48,14 +50,18 @@ impl System {
     pub fn skew(&mut self) -> Result<SkewLedger, SystemError> {
         let nodes = self.nodes()?;
         let names = Names::of(self, &nodes);
-        let hz: Vec<_> = self.boards().iter().map(|board| board.firmware().counter_hz).collect();
+        let rates: Vec<_> = self.boards().iter().map(|board| board.firmware().counter_rate).collect();
         let pairs: Vec<_> = self.addresses().into_iter().zip(&nodes).collect();
-        Ok(ledger(&pairs, &names, |board| hz[board]))
+        Ok(ledger(&pairs, &names, |board| rates[board]))
     }
 }
 
-/// Puts the ledger together. `hz` says what the counts of a board are worth.
-pub(crate) fn ledger(nodes: &[(NodeAddress, &Node)], names: &Names, hz: impl Fn(usize) -> Option<u32>) -> SkewLedger {
+/// Puts the ledger together. `rate` returns the rate of a board's counter.
+pub(crate) fn ledger(
+    nodes: &[(NodeAddress, &Node)],
+    names: &Names,
+    rate: impl Fn(usize) -> Option<CounterRate>,
+) -> SkewLedger {
     let mut triggers: Vec<NodeId> = Vec::new();
     for trigger in nodes.iter().filter_map(|(_, node)| node.order.first()) {
         if !triggers.contains(trigger) {
@@ -68,7 +74,7 @@ pub(crate) fn ledger(nodes: &[(NodeAddress, &Node)], names: &Names, hz: impl Fn(
             node: names.node(node.id),
             path: node.order.iter().map(|node| names.node(*node)).collect(),
             events: trigger.and_then(|(_, trigger)| unknown_events(node, trigger)),
-            after: stop_time(nodes, names, *at, node, trigger, hz(at.board)),
+            after: stop_time(nodes, names, *at, node, trigger, rate(at.board)),
         }
     };
     SkewLedger {
@@ -90,10 +96,8 @@ fn unknown_events(node: &Node, trigger: &Node) -> Option<u32> {
     comparable.then(|| own.0.wrapping_sub(known))
 }
 
-/// Where the time line of a node stands.
-fn stopped(node: &Node) -> u64 {
-    node.time.wrapping_sub(node.delay)
-}
+/// A long counter has at least 40 bits: two stops of one halt that are further apart are on both sides of its wrap.
+const WRAPPED: u64 = 1 << 38;
 
 /// How long after the trigger a node stopped, or after the first of its board that was reached where the trigger has another clock.
 fn stop_time(
@@ -102,15 +106,19 @@ fn stop_time(
     at: NodeAddress,
     node: &Node,
     trigger: Option<&(NodeAddress, &Node)>,
-    hz: Option<u32>,
+    rate: Option<CounterRate>,
 ) -> Option<StopTime> {
     let neighbours = || nodes.iter().filter(|(other, _)| other.board == at.board);
     let here = trigger.filter(|(of, _)| of.board == at.board);
     let (_, reference) = here.or_else(|| neighbours().min_by_key(|(_, node)| node.order.len()))?;
     // A neighbour of a trigger may stop, by another trigger, before it.
-    let counts = stopped(node).wrapping_sub(stopped(reference)) as i64;
-    let (time, unit) = match hz {
-        Some(hz) => (counts as f64 * 1e6 / f64::from(hz), "us"),
+    let (from, to) = (reference.stopped, node.stopped);
+    let counts = to.wrapping_since(from).0 as i64;
+    if counts.unsigned_abs() > WRAPPED {
+        return None;
+    }
+    let (time, unit) = match rate.and_then(|rate| rate.micros_between(from, to)) {
+        Some(micros) => (micros, "us"),
         None => (counts as f64, "counts"),
     };
     Some(StopTime { time, unit, than: names.node(reference.id) })

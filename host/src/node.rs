@@ -4,6 +4,7 @@ use stillpoint_core::control::{ControlLayout, PortBlock, SlotBlock, SlotState, S
 use stillpoint_core::link::Ledger;
 use stillpoint_core::log::Recording;
 use stillpoint_core::predicate::{MAX_STAGES, SLOTS};
+use stillpoint_core::time::Counts;
 use stillpoint_core::{Direction, EventNumber, HaltId, NodeId, PortId, StampKind};
 
 /// What a control block said at one moment.
@@ -26,9 +27,11 @@ pub struct Node {
     /// Who halted before it in this halt, itself last.
     pub order: Vec<NodeId>,
     /// Its platform's counter when the block was written.
-    pub time: u64,
+    pub time: Counts,
     /// For how much of that it stood still.
-    pub delay: u64,
+    pub delay: Counts,
+    /// Its platform's counter when it stopped in its last halt.
+    pub stopped: Counts,
     /// Why it crashed, if it did.
     pub fault: Option<Fault>,
     /// The ports whose marker it could not deliver, as bits.
@@ -87,6 +90,8 @@ pub struct Port {
     pub(crate) queue: u32,
     /// What the serial link behind it says, if it is one.
     pub(crate) ledger: Option<Ledger>,
+    /// The sender's event number of the last message sent or received here, if it is known.
+    pub number: Option<EventNumber>,
 }
 
 impl Node {
@@ -95,7 +100,7 @@ impl Node {
         let word = |offset: usize| words.get(offset / 4).copied().unwrap_or(0);
         let phase = ControlLayout::PHASE;
         let (seen, up) = (word(phase + 8), word(phase + 16));
-        let long = |offset: usize| u64::from(word(offset)) | u64::from(word(offset + 4)) << 32;
+        let long = |offset: usize| Counts(u64::from(word(offset)) | u64::from(word(offset + 4)) << 32);
         let order_at = phase + 4 * 10;
         let count = (word(order_at) as usize).min(layout.nodes);
         let names = (0..8).flat_map(|index| word(order_at + 4 + 4 * index).to_le_bytes());
@@ -109,6 +114,7 @@ impl Node {
             stamps: layout.stamps,
             time: long(phase + 24),
             delay: long(phase + 32),
+            stopped: long(ControlLayout::STOPPED),
             fault: Fault::parse(layout, &word),
             undelivered: word(phase + 12),
             refused: word(phase + 20),
@@ -138,8 +144,8 @@ impl Node {
 
     /// Its logical time when the block was written: real time without what it stood still for.
     #[must_use]
-    pub fn logical_time(&self) -> u64 {
-        self.time.wrapping_sub(self.delay)
+    pub fn logical_time(&self) -> Counts {
+        self.time.wrapping_since(self.delay)
     }
 
     /// Whether the node is parked in a consistent halt.
@@ -193,6 +199,7 @@ impl Port {
             lost: field(core::mem::offset_of!(PortBlock, lost)),
             queue: field(core::mem::offset_of!(PortBlock, queue)),
             ledger: (valid == 1).then_some(ledger),
+            number: Some(EventNumber(field(core::mem::offset_of!(PortBlock, number)))).filter(|number| number.0 != 0),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! From a system file to attached boards, all at once.
 use crate::config::{BoardConfig, ConfigError, Part, SystemFile};
+use crate::lock::LockError;
 use crate::{Board, BoardError, Firmware, FirmwareError, Likeness, Lost, Session, SessionError, System};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,6 +47,14 @@ impl OpenError {
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         matches!(self.cause, OpenCause::Stopped)
+    }
+}
+
+impl OpenError {
+    /// Whether the board is there, but another process uses it.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        matches!(self.cause, OpenCause::Session(SessionError::Lock(LockError::InUse { .. })))
     }
 }
 

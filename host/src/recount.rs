@@ -4,6 +4,7 @@
 //! ring does not lie with it, since each of its two counts moves only when a message does.
 use crate::cut::ChannelState;
 use crate::ring::RawRing;
+use crate::stamps::Stamps;
 use crate::{CutError, Port};
 use stillpoint_core::{HaltId, Violation};
 
@@ -13,19 +14,30 @@ pub(crate) struct Recount {
     /// Messages ever put in, and ever taken out by the application.
     sent: u32,
     received: u32,
+    /// What the stamps of its messages say, where they were read.
+    stamps: Option<Stamps>,
 }
 
 impl Recount {
     pub fn new(mut state: ChannelState, halt: HaltId, out: (&Port, &RawRing), into: (&Port, &RawRing)) -> Self {
         if out.0.ledger.is_some() {
             let (sent, received) = count_link(&state, out, into);
-            return Self { state, sent, received };
+            return Self { state, sent, received, stamps: None };
         }
         // What the receiver says of the marker counts only if the marker is there.
         let ring = into.1;
         let marker = ring.marker.filter(|(of, _)| *of == halt).map(|(_, position)| position);
         state.marker = state.marker.and(marker);
-        Self { state, sent: ring.written, received: ring.read }
+        Self { state, sent: ring.written, received: ring.read, stamps: None }
+    }
+
+    pub fn with_stamps(self, stamps: Stamps) -> Self {
+        Self { stamps: Some(stamps), ..self }
+    }
+
+    /// Follows the stamps of the messages from the last one received to the last one sent.
+    pub fn check_stamps(&self) -> Result<(), CutError> {
+        Ok(self.stamps.as_ref().map_or(Ok(()), Stamps::check)?)
     }
 
     /// Holds the marker against the ring: nothing may be behind it, and the sender may not count what is not there.
@@ -104,6 +116,7 @@ mod tests {
             queue: 0,
             up: true,
             ledger,
+            number: None,
             is_rpc: false,
         }
     }

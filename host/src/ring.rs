@@ -15,6 +15,37 @@ pub(crate) struct RawRing {
     head: [u32; RingLayout::READ],
 }
 
+/// A ring and the messages in it, oldest first; `None` where there is no slot for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FilledRing {
+    pub ring: RawRing,
+    pub messages: Vec<Option<Vec<u8>>>,
+    /// The first of the messages, counted from 0, whose slot holds another message of the channel.
+    pub displaced: Option<u32>,
+}
+
+impl FilledRing {
+    /// Reads what is put in and not taken out.
+    pub fn read(ring: RawRing, memory: &mut dyn Memory, address: u32) -> Result<Self, MemoryError> {
+        let mut filled = Self { ring, messages: Vec::new(), displaced: None };
+        // A ring that claims more than any can hold is wrong, and the certificate says so.
+        for step in 0..ring.written.wrapping_sub(ring.read).min(1 << 16) {
+            let number = ring.read.wrapping_add(step).wrapping_add(1);
+            let slot = ring.slot(memory, address, number)?;
+            let in_place = slot.as_ref().is_none_or(|(word, _)| RingLayout::is_in_place(*word, number));
+            filled.displaced = filled.displaced.or((!in_place).then_some(step));
+            filled.messages.push(slot.and_then(message_in));
+        }
+        Ok(filled)
+    }
+}
+
+/// The bytes of the message in a slot, of its first word and the bytes behind it.
+fn message_in((word, bytes): (u32, Vec<u8>)) -> Option<Vec<u8>> {
+    let (begin, end) = RingLayout::limits(word);
+    bytes.get(begin..end).map(<[u8]>::to_vec)
+}
+
 impl RawRing {
     pub fn read(memory: &mut dyn Memory, address: u32) -> Result<Self, MemoryError> {
         let mut head = [0; RingLayout::READ];
@@ -34,14 +65,17 @@ impl RawRing {
     }
 
     /// The bytes of a message by its number, if there is a slot for it.
-    pub fn message(&self, memory: &mut dyn Memory, address: u32, number: u32) -> Result<Option<Vec<u8>>, MemoryError> {
+    fn message(&self, memory: &mut dyn Memory, address: u32, number: u32) -> Result<Option<Vec<u8>>, MemoryError> {
+        Ok(self.slot(memory, address, number)?.and_then(message_in))
+    }
+
+    /// The slot of a message by its number: its first word and the bytes behind it.
+    fn slot(&self, memory: &mut dyn Memory, address: u32, number: u32) -> Result<Option<(u32, Vec<u8>)>, MemoryError> {
         let Some(slot) = RingLayout::slot(&self.head, number) else { return Ok(None) };
         let mut words = vec![0; (self.head[2] >> 18) as usize];
         memory.read(address + 4 * slot as u32, &mut words)?;
-        let (limits, bytes) = words.split_at(RingLayout::LIMITS);
-        let (begin, end) = ((limits[0] & 0xFFFF) as usize, (limits[0] >> 16) as usize);
-        let bytes: Vec<u8> = bytes.iter().flat_map(|word| word.to_le_bytes()).collect();
-        Ok(bytes.get(begin..end).map(<[u8]>::to_vec))
+        let (word, bytes) = words.split_at(RingLayout::LIMITS);
+        Ok(Some((word[0], bytes.iter().flat_map(|word| word.to_le_bytes()).collect())))
     }
 }
 
@@ -65,8 +99,8 @@ mod tests {
     fn ring(messages: [&[u8; 4]; 2]) -> Words {
         let mut words = vec![6, 4, 12 << 16 | 2, 3, 0, 0, 4, 7, 6];
         words.resize(RingLayout::HEAD, 0);
-        for message in messages {
-            words.extend([6 << 16 | 2]);
+        for (message, number) in messages.into_iter().zip(5..) {
+            words.extend([RingLayout::slot_word(2, 6, number)]);
             let mut bytes = [0xEE; 8];
             bytes[2..6].copy_from_slice(message);
             words.extend(bytes.chunks(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())));
@@ -85,6 +119,27 @@ mod tests {
         let ends_twice = |mut words: Words| RawRing::read(&mut words, 0).unwrap().ends_twice(&mut words, 0).unwrap();
         assert!(!ends_twice(ring([b"abcd", b"abce"])));
         assert!(ends_twice(ring([b"abcd", b"abcd"])));
+    }
+
+    #[test]
+    fn messages_that_changed_places_are_found_whatever_they_say() {
+        let filled = |mut words: Words| {
+            let ring = RawRing::read(&mut words, 0).unwrap();
+            FilledRing::read(ring, &mut words, 0).unwrap()
+        };
+        let right = ring([b"abcd", b"abcd"]);
+        assert_eq!(
+            (filled(Words(right.0.clone())).displaced, filled(Words(right.0.clone())).messages.len()),
+            (None, 2)
+        );
+        let mut swapped = right.0.clone();
+        let (one, other) = swapped[RingLayout::HEAD..].split_at_mut(3);
+        one.swap_with_slice(other);
+        assert_eq!(filled(Words(swapped)).displaced, Some(0));
+        // The second was never seen in memory: its slot still holds the message of the round before.
+        let mut stale = right.0;
+        stale[RingLayout::HEAD + 3] = RingLayout::slot_word(2, 6, 4);
+        assert_eq!(filled(Words(stale)).displaced, Some(1));
     }
 
     #[test]

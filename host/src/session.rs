@@ -31,6 +31,9 @@ pub enum SessionError {
     /// The emulated board is not there.
     #[error("it is not up ({0}); start it with `stillpoint up`")]
     Down(String),
+    /// The machine of an emulated board has ended: why, as far as known.
+    #[error("it is not up ({0}); run `stillpoint down`, then `stillpoint up`")]
+    Ended(String),
     /// The emulator failed.
     #[error("{0}")]
     Emulator(String),
@@ -70,6 +73,8 @@ pub(crate) trait Group: Send {
     fn resume(&self) -> Result<(), SessionError>;
     /// Keeps the cores that are halted now halted when the session ends.
     fn keep_halted(&self) -> Result<(), SessionError>;
+    /// The cores that a killed debugger had left stopped and that run again since this session attached.
+    fn released(&self) -> &[usize];
 }
 
 /// A board behind its probe. Cores run on when it is dropped, unless [`Session::leave_halted`] was called.
@@ -92,7 +97,24 @@ impl Session {
             ProbeConfig::Qemu => crate::emulated::open(&state, board)?,
             ProbeConfig::Probe { .. } => (crate::hardware::open(board)?, None),
         };
-        Ok(Self { memory: ProbeMemory(session), group, _lock: lock })
+        let mut session = Self { memory: ProbeMemory(session), group, _lock: lock };
+        session.clear_breakpoints()?;
+        Ok(session)
+    }
+
+    /// Removes the hardware breakpoints that a killed debugger left in the cores; this program leaves none.
+    fn clear_breakpoints(&mut self) -> Result<(), SessionError> {
+        let fail = SessionError::probe;
+        (0..self.cores()).try_for_each(|core| {
+            let mut core = self.memory.0.core(core).map_err(fail("reach a core"))?;
+            core.clear_all_hw_breakpoints().map_err(fail("remove the breakpoints of a core"))
+        })
+    }
+
+    /// The cores that a killed debugger had left stopped and that run again since this session attached.
+    #[must_use]
+    pub fn released(&self) -> &[usize] {
+        self.group.as_ref().map_or(&[], |group| group.released())
     }
 
     /// How many cores the chip has.
@@ -150,11 +172,23 @@ impl Session {
         Ok(())
     }
 
-    /// Resets the board and lets it run from the start.
-    pub fn reset(&mut self) -> Result<(), SessionError> {
+    /// Halts all cores, as one where the probe can, else one after the other.
+    pub fn halt(&mut self) -> Result<(), SessionError> {
+        match &self.group {
+            Some(group) => group.halt(),
+            None => (0..self.cores()).try_for_each(|core| self.halt_core(core)),
+        }
+    }
+
+    /// Resets the board and keeps it halted before its first instruction. [`Session::run`] starts it.
+    ///
+    /// Boards that are joined are all reset before any of them starts, see [`start_together`]: what a board sends to one that
+    /// is not reset yet is lost.
+    pub fn reset_and_halt(&mut self) -> Result<(), SessionError> {
         let fail = SessionError::probe;
-        self.memory.0.core(0).map_err(fail("reach a core"))?.reset().map_err(fail("reset the board"))?;
-        self.run()
+        self.halt()?;
+        let mut core = self.memory.0.core(0).map_err(fail("reach a core"))?;
+        core.reset_and_halt(HALT_LIMIT).map_err(fail("reset the board")).map(drop)
     }
 
     /// Lets go of the board and leaves halted cores halted.
@@ -168,6 +202,15 @@ impl Session {
             }
         }
     }
+}
+
+/// Lets these boards run at the same time. The results are in their order.
+#[must_use]
+pub fn start_together(sessions: &mut [Session]) -> Vec<Result<(), SessionError>> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = sessions.iter_mut().map(|session| scope.spawn(|| session.run())).collect();
+        threads.into_iter().map(|thread| thread.join().expect("starting a board does not panic")).collect()
+    })
 }
 
 /// How many cores the chip of a board has, without asking it.

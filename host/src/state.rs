@@ -19,6 +19,18 @@ pub enum StateError {
     /// Somebody else has made the folder.
     #[error("{path} belongs to another user; name another folder in STILLPOINT_STATE", path = .0.display())]
     Foreign(PathBuf),
+    /// Other users can write to the folder.
+    #[error(
+        "other users can write to {path} (mode {mode:03o}), and so change what is kept there; run `chmod 700 {path}`, or \
+         name another folder in STILLPOINT_STATE",
+        path = path.display()
+    )]
+    Open {
+        /// Which folder.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
 }
 
 /// The folder of one system, in `$STILLPOINT_STATE`, `$XDG_RUNTIME_DIR/stillpoint` or `/tmp/stillpoint-UID`.
@@ -108,16 +120,26 @@ fn root_of_this_user() -> PathBuf {
 }
 
 /// The number of this user.
-fn user() -> u32 {
+pub(crate) fn user() -> u32 {
     std::fs::metadata("/proc/self").map_or(0, |meta| meta.uid())
 }
 
-/// Makes a folder that only this user can look into, and refuses one that another user has put there.
+/// Makes a folder that only this user can look into. Fails if it belongs to another user, or others can write to it.
 fn make_private(path: &Path) -> Result<(), StateError> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     let meta = made.and_then(|()| std::fs::symlink_metadata(path));
     let meta = meta.map_err(|source| StateError::Make { path: path.to_owned(), source })?;
-    if meta.uid() == user() && meta.is_dir() { Ok(()) } else { Err(StateError::Foreign(path.to_owned())) }
+    check_private(path, &meta)
+}
+
+/// Fails if a folder belongs to another user, or others can write to it.
+pub(crate) fn check_private(path: &Path, meta: &std::fs::Metadata) -> Result<(), StateError> {
+    let mode = meta.mode() & 0o777;
+    match () {
+        () if meta.uid() != user() || !meta.is_dir() => Err(StateError::Foreign(path.to_owned())),
+        () if mode & 0o022 != 0 => Err(StateError::Open { path: path.to_owned(), mode }),
+        () => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +161,11 @@ mod tests {
         let made = top.path().join("a/b");
         make_private(&made).unwrap();
         assert_eq!(std::fs::metadata(&made).unwrap().mode() & 0o777, 0o700);
+        for (mode, is_refused) in [(0o777, true), (0o720, true), (0o702, true), (0o1777, true), (0o755, false)] {
+            std::fs::set_permissions(&made, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+            let opened = make_private(&made);
+            assert_eq!(matches!(opened, Err(StateError::Open { .. })), is_refused, "{mode:o}: {opened:?}");
+        }
         let link = top.path().join("link");
         std::os::unix::fs::symlink(&made, &link).unwrap();
         assert!(matches!(make_private(&link), Err(StateError::Foreign(_))), "a link may lead anywhere");

@@ -24,6 +24,8 @@ pub enum NodeState {
     Faulted,
     /// It runs but does not answer: it has masked its doorbell, or runs wild.
     Silent,
+    /// Another process uses its board.
+    InUse,
     /// It cannot be reached, or never started.
     Missing,
 }
@@ -41,6 +43,7 @@ impl NodeState {
             Self::Stopped => "stopped",
             Self::Faulted => "faulted",
             Self::Silent => "silent",
+            Self::InUse => "in use",
             Self::Missing => "missing",
         }
     }
@@ -48,7 +51,7 @@ impl NodeState {
     /// Whether somebody should look into it.
     #[must_use]
     pub fn is_bad(self) -> bool {
-        matches!(self, Self::Faulted | Self::Silent | Self::Missing)
+        matches!(self, Self::Faulted | Self::Silent | Self::InUse | Self::Missing)
     }
 }
 
@@ -85,7 +88,11 @@ impl System {
             match opened {
                 Ok(board) => nodes.extend((0..board.cores()).map(|core| of_node(board, core))),
                 Err(error) => {
-                    let state = if error.is_stopped() { NodeState::Stopped } else { NodeState::Missing };
+                    let state = match (error.is_stopped(), error.is_in_use()) {
+                        (true, _) => NodeState::Stopped,
+                        (_, true) => NodeState::InUse,
+                        _ => NodeState::Missing,
+                    };
                     let why = Some(error.cause.to_string());
                     let names = crate::open::names_of_missing(config);
                     nodes.extend(names.into_iter().map(|name| of_lost(name, &config.name, state, why.clone())));

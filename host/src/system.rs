@@ -1,10 +1,12 @@
 //! All boards together.
 use crate::channel_name::{ChannelName, NoCertificate, end_name};
+use crate::expr::{NotOneNode, one_node};
 use crate::{Board, BoardError, Cut, CutError, HaltProof, Lost, Node};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use stillpoint_core::{Command, HaltId, Violation};
+use stillpoint_core::control::StateCode;
+use stillpoint_core::{Command, HaltId, NodeId, Violation};
 
 /// Where a node is: which board, which core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +40,34 @@ pub enum UnknownNode {
     },
 }
 
+/// A node that two boards have.
+fn same_node(ids: impl Iterator<Item = (usize, NodeId)>) -> Option<(NodeId, [usize; 2])> {
+    let mut seen: Vec<(usize, NodeId)> = Vec::new();
+    for (board, id) in ids {
+        if let Some((first, _)) = seen.iter().find(|(other, of)| *of == id && *other != board) {
+            return Some((id, [*first, board]));
+        }
+        seen.push((board, id));
+    }
+    None
+}
+
 /// Why a system did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
+    /// Two boards say that they are the same.
+    #[error(
+        "boards {one} and {other} both have node {id}, so they cannot be told apart: each node of a system has its own \
+         number; check the firmware of both and, in the system file, their `arguments`"
+    )]
+    SameNode {
+        /// The number of the node.
+        id: u8,
+        /// One board.
+        one: String,
+        /// The other.
+        other: String,
+    },
     /// One of its boards did not.
     #[error("board {board}: {source}")]
     Board {
@@ -152,22 +179,15 @@ impl System {
     pub fn find(&self, name: &str) -> Result<NodeAddress, UnknownNode> {
         let addresses = self.addresses();
         let place = |at: &NodeAddress| format!("{}.{}", self.boards[at.board].name(), at.core);
-        if let Some(at) = addresses.iter().find(|at| place(at) == name) {
-            return Ok(*at);
-        }
-        let named: Vec<NodeAddress> = addresses.iter().copied().filter(|at| self.node_name(*at) == name).collect();
-        match named.as_slice() {
-            [at] => Ok(*at),
-            [] => {
+        let names: Vec<_> = addresses.iter().map(|at| [vec![self.node_name(*at)], vec![place(at)]]).collect();
+        one_node(name, &names).map(|index| addresses[index]).map_err(|why| match why {
+            NotOneNode::None => {
                 let names: Vec<String> = addresses.iter().map(|at| self.node_name(*at)).collect();
                 let hint = crate::did_you_mean(name, names.iter().map(String::as_str));
-                Err(UnknownNode::None { name: name.to_owned(), hint, names: names.join(", ") })
+                UnknownNode::None { name: name.to_owned(), hint, names: names.join(", ") }
             }
-            several => {
-                let places: Vec<String> = several.iter().map(place).collect();
-                Err(UnknownNode::Several { name: name.to_owned(), places: places.join(" or ") })
-            }
-        }
+            NotOneNode::Several(places) => UnknownNode::Several { name: name.to_owned(), places: places.join(" or ") },
+        })
     }
 
     /// Every node that can be seen, and why the others cannot.
@@ -191,7 +211,17 @@ impl System {
     /// Every node as it is now.
     pub fn nodes(&mut self) -> Result<Vec<Node>, SystemError> {
         let addresses = self.addresses();
-        addresses.into_iter().map(|at| self.on(at.board, |board| board.node(at.core))).collect()
+        let read = |at: &NodeAddress| self.on(at.board, |board| board.node(at.core));
+        let nodes: Vec<Node> = addresses.iter().map(read).collect::<Result<_, _>>()?;
+        let started = |node: &Node| !matches!(node.state, None | Some(StateCode::Starting));
+        let ids = addresses.iter().zip(&nodes).filter(|(_, node)| started(node)).map(|(at, node)| (at.board, node.id));
+        match same_node(ids) {
+            Some((id, boards)) => {
+                let [one, other] = boards.map(|board| self.boards[board].name().to_owned());
+                Err(SystemError::SameNode { id: id.0, one, other })
+            }
+            None => Ok(nodes),
+        }
     }
 
     /// One node as it is now.
@@ -274,7 +304,7 @@ impl System {
         let mut rings = Vec::new();
         for (at, node) in self.addresses().into_iter().zip(&nodes) {
             for port in &node.ports {
-                let ring = self.on(at.board, |board| board.ring_at(port.queue))?;
+                let ring = self.on(at.board, |board| board.ring_with_messages(port.queue))?;
                 rings.push(((node.id, port.id), ring));
             }
         }
@@ -325,4 +355,16 @@ pub(crate) fn newest_halt<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Halt
 
 fn has_all_markers(node: &Node) -> bool {
     node.ports.iter().all(|port| port.marker.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_boards_with_one_node_are_found_and_two_cores_of_a_board_are_not() {
+        let ids = |ids: [(usize, u8); 4]| same_node(ids.into_iter().map(|(board, id)| (board, NodeId(id))));
+        assert_eq!(ids([(0, 0), (0, 1), (1, 2), (1, 3)]), None);
+        assert_eq!(ids([(0, 0), (0, 1), (1, 0), (1, 1)]), Some((NodeId(0), [0, 1])));
+    }
 }

@@ -102,10 +102,10 @@ impl<'a> Lookup<'a> {
     }
 
     fn node(&self, word: &Word) -> Result<&'a NodeNames, ExprError> {
-        let names = || self.directory.nodes.iter().map(NodeNames::display).collect::<Vec<_>>();
-        self.directory
-            .node(&word.text)
-            .map_or_else(|| self.unknown(word, format!("there is no node `{}`", word.text), &names()), Ok)
+        self.directory.node(&word.text).map_err(|why| {
+            let (problem, advice) = self.directory.explain(&word.text, &why);
+            ExprError { problem, advice, text: self.text.to_owned(), span: word.span.clone() }
+        })
     }
 
     fn term(&self, node: &NodeNames, value: &Value) -> Result<Term, ExprError> {
@@ -197,6 +197,14 @@ mod tests {
             knows_all_clocks: true,
         };
         Directory { nodes: vec![node(0, "left"), node(1, "right")], recorded: false }
+    }
+
+    #[test]
+    fn a_name_that_two_nodes_have_is_refused() {
+        let mut directory = directory();
+        directory.nodes[1].name = Some("left".into());
+        let error = Watch::parse("left.laps", &directory).unwrap_err().to_string();
+        assert!(error.contains("several nodes are called `left`") && error.contains("n0"), "{error}");
     }
 
     fn nodes() -> Vec<Node> {

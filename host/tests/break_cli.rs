@@ -49,6 +49,55 @@ fn a_breakpoint_is_set_fires_is_listed_and_removed() {
 }
 
 #[test]
+fn a_breakpoint_that_has_fired_gives_its_slot_back_when_the_system_is_resumed() {
+    let bench = Bench::running("token_ring");
+    for round in 0..5 {
+        let done = bench.run(["break", "left0:send(ring)"]).expect(0);
+        done.expect_out("breakpoint 0 fired: left0:send(ring)");
+        assert_eq!(state_of(&bench, 0), "fired", "round {round}");
+        bench.run(["cut"]).expect(0).expect_out("left0:send(ring)");
+        let resume = bench.run(["resume", "--json"]).expect(0).json();
+        assert_eq!(resume["freed"], serde_json::json!([0]), "{resume}");
+        assert_eq!(list(&bench), "no breakpoint is armed\n");
+    }
+    // A step ends the halt of a breakpoint, too, and needs a slot itself.
+    for _ in 0..2 {
+        bench.run(["break", "left0:send(ring)"]).expect(0);
+        bench.run(["step"]).expect(0);
+        assert_eq!(list(&bench), "no breakpoint is armed\n");
+        bench.run(["resume"]).expect(0);
+    }
+    bench.expect_progress();
+}
+
+/// Kills a command once it has said that its breakpoint is armed.
+fn kill_when_armed(bench: &Bench, args: &[&str]) {
+    let mut command = bench.command(args).spawn().unwrap();
+    let lines = BufReader::new(command.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.into_iter().any(|line| line.contains("armed  breakpoint 0")), "{args:?} armed nothing");
+    command.kill().unwrap();
+    command.wait().unwrap();
+}
+
+#[test]
+fn a_breakpoint_of_a_killed_command_is_removed_unless_it_was_to_stay_armed() {
+    let bench = Bench::running("token_ring");
+    let stop = ["stop", "in", "left0", "at", "send(ring)", "if", "holding > 5"];
+    for (args, verb) in [(&["when", "left0:fault do { cut }"][..], "when"), (&stop, "stop")] {
+        for next in [&["status"][..], &["resume"], &["break", "list"]] {
+            kill_when_armed(&bench, args);
+            let next = bench.run(next).expect(0);
+            next.expect_err(&format!("removed  breakpoint 0, left by a `{verb}` that was killed"));
+            assert_eq!(list(&bench), "no breakpoint is armed\n");
+        }
+    }
+    // A breakpoint stops the system without anybody waiting for it: it stays, with its text.
+    kill_when_armed(&bench, &["break", "left1:fault"]);
+    assert_eq!(list(&bench), "0  armed    left1:fault\n");
+    bench.expect_progress();
+}
+
+#[test]
 fn what_cannot_be_armed_is_refused_with_a_caret_and_leaves_nothing_armed() {
     let bench = Bench::running("token_ring");
     for (expression, caret, advice) in [
@@ -107,7 +156,7 @@ fn what_the_boards_have_counts_not_what_is_remembered() {
     std::fs::write(&remembered, "not json").unwrap();
     assert!(bench.run(["break", "list"]).expect(2).err.contains("delete it"));
     std::fs::remove_file(&remembered).unwrap();
-    assert!(list(&bench).contains("unknown  armed by somebody else"), "{}", list(&bench));
+    assert!(list(&bench).contains("unknown  armed by another host"), "{}", list(&bench));
     bench.run(["break", "rm", "0"]).expect(0);
     assert_eq!(list(&bench), "no breakpoint is armed\n");
 }

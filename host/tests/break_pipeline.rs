@@ -35,7 +35,7 @@ fn arm_and_release(system: &mut System, detector: Detector) -> anyhow::Result<(A
     let directory = breakpoint::directory(system)?;
     let resolved = resolve(&parse(AGAINST_THE_STREAM)?, &directory)?;
     let limits = resolved.promise(detector, &directory).limits;
-    let armed = breakpoint::arm(system, &compile(&resolved, &directory)?, detector, AGAINST_THE_STREAM)?;
+    let armed = breakpoint::arm(system, &compile(&resolved, &directory)?, detector, AGAINST_THE_STREAM, |_| {})?;
     let halt = system.prove()?.halt;
     system.release(system.addresses()[0], halt, LIMIT)?;
     Ok((armed, limits))

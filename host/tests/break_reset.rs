@@ -23,7 +23,7 @@ fn arm(system: &mut System, text: &str) -> anyhow::Result<(Armed, Resolved)> {
     let directory = breakpoint::directory(system)?;
     let resolved = resolve(&parse(text)?, &directory)?;
     let compiled = compile(&resolved, &directory)?;
-    Ok((breakpoint::arm(system, &compiled, Detector::Causal, text)?, resolved))
+    Ok((breakpoint::arm(system, &compiled, Detector::Causal, text, |_| {})?, resolved))
 }
 
 #[test]

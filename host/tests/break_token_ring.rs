@@ -27,7 +27,7 @@ fn arm(system: &mut System, text: &str) -> anyhow::Result<(Armed, Resolved)> {
     let directory = names(system)?;
     let resolved = resolve(&parse(text)?, &directory)?;
     let compiled = compile(&resolved, &directory)?;
-    Ok((breakpoint::arm(system, &compiled, Detector::Causal, text)?, resolved))
+    Ok((breakpoint::arm(system, &compiled, Detector::Causal, text, |_| {})?, resolved))
 }
 
 fn wait(system: &mut System, armed: &Armed) -> anyhow::Result<Fired> {

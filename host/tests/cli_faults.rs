@@ -11,7 +11,9 @@ fn a_board_that_dies_is_named_and_the_others_halt_and_resume() {
     bench.expect_progress();
     bench.kill(1);
     let halt = bench.run(["halt"]).expect(1);
-    halt.expect_out("B.0, B.1  missing: board B: it is not up (QEMU has ended without a word: it was killed)");
+    halt.expect_out(
+        "B.0, B.1  missing: board B: it is not up (QEMU has ended and left no message, as after `kill -9`)",
+    );
     halt.expect_out("no certificate: halt 1: without B.0, B.1");
     halt.expect_out("left1");
     let status = bench.run(["status"]).expect(1);
@@ -33,10 +35,45 @@ fn a_board_that_dies_is_named_and_the_others_halt_and_resume() {
     bench
         .run(["down"])
         .expect(0)
-        .expect_out("board B  had ended already: QEMU has ended without a word: it was killed");
+        .expect_out("board B  had ended already: QEMU has ended and left no message, as after `kill -9`");
     bench.run(["up"]).expect(0);
     bench.run(["run"]).expect(0);
     bench.run(["halt"]).expect(0);
+}
+
+#[test]
+fn a_board_that_another_debugger_has_is_named_and_every_command_ends() {
+    let bench = Bench::running("token_ring");
+    let up = bench.run(["up", "--json"]).expect(0).json();
+    let run_dir = up["boards"][1]["run_dir"].as_str().unwrap().to_owned();
+    let machine = qemu_probe::Machine::attach(&run_dir).unwrap();
+    let other = qemu_probe::QemuProbe::attach(&machine).unwrap();
+    let began = std::time::Instant::now();
+    for _ in 0..4 {
+        let status = bench.run(["status"]).expect(1);
+        status.expect_out(&format!("the machine's debug port is in use by process {} (", std::process::id()));
+    }
+    assert!(began.elapsed() < cli::LIMIT, "four commands took {:?}", began.elapsed());
+    drop(other);
+    bench.expect_progress();
+}
+
+#[test]
+fn a_qemu_that_a_signal_has_stopped_is_called_that_and_down_ends_it() {
+    let bench = Bench::running("token_ring");
+    let process = bench.processes()[1];
+    cli::signal("STOP", process);
+    for _ in 0..2 {
+        let status = bench.run(["status"]).expect(1);
+        status.expect_out(&format!(
+            "QEMU (process {process}) was stopped by a signal; `kill -CONT {process}` lets it go on"
+        ));
+    }
+    cli::signal("CONT", process);
+    bench.expect_progress();
+    cli::signal("STOP", process);
+    bench.run(["down"]).expect(0);
+    bench.run(["up"]).expect(0);
 }
 
 #[test]
@@ -57,6 +94,40 @@ fn a_board_killed_while_the_halt_is_under_way_is_named_too() {
     let status = bench.run(["status"]).expect(1);
     status.expect_out("left0  parked");
     status.expect_out("left1  parked");
+}
+
+#[test]
+fn a_crashed_node_is_named_and_not_among_those_that_resumed() {
+    let bench = Bench::new("faults");
+    bench.write_words_of_each(&[], &["crash=declared", "core=1"]);
+    bench.run(["up"]).expect(0);
+    bench.run(["flash"]);
+    // The crash halts the whole system; nobody has to ask for it.
+    let halted = || Ok(bench.run(["status"]).out.contains("right1  faulted").then_some(()));
+    cli::wait_for("right1 has crashed", halted).unwrap();
+    bench.run(["halt"]);
+    let resume = bench.run(["resume", "--json"]).expect(1).json();
+    assert_eq!(resume["resumed"], serde_json::json!(["left0", "left1", "right0"]));
+    assert_eq!(
+        (&resume["stayed"][0]["name"], &resume["stayed"][0]["state"]),
+        (&"right1".into(), &"faulted".into()),
+        "{resume}"
+    );
+    // The others run, and the crashed node is named as often as one asks.
+    let again = bench.run(["resume"]).expect(1);
+    again.expect_out("nothing was halted\nfaulted: right1 (");
+    again.expect_out("`stillpoint reset B`");
+}
+
+#[test]
+fn a_board_without_firmware_is_not_reset() {
+    let bench = Bench::new("token_ring");
+    bench.run(["up"]).expect(0);
+    // Without an image its cores would lock up, and QEMU would end.
+    bench.run(["reset"]).expect(2).expect_err("board A: it is empty; write its firmware with `stillpoint flash`");
+    assert_eq!(bench.processes().len(), 2);
+    bench.run(["flash"]).expect(0);
+    bench.expect_progress();
 }
 
 /// Changes one byte of a section of the firmware.
@@ -108,6 +179,7 @@ fn firmware_that_cannot_be_debugged_is_refused_before_the_board_is_touched() {
     std::fs::write(bench.path("firmware.elf"), elf).unwrap();
     bench.run(["flash"]).expect(2).expect_err("speaks another version than this tool");
     std::fs::remove_file(bench.path("firmware.elf")).unwrap();
+    bench.run(["up"]).expect(0).expect_out("missing  the firmware ");
     let missing = bench.run(["flash"]).expect(2);
     missing.expect_err("stillpoint.toml:5:12: cannot read");
     missing.expect_err("build the firmware first\n  |\n5 | firmware = \"firmware.elf\"\n  |            ^^^^^^^^^^^^^^");
@@ -127,9 +199,43 @@ fn a_second_host_is_told_who_has_the_board() {
     for verb in ["flash", "reset", "down"] {
         bench.run([verb]).expect(2).expect_err("it is in use by process ");
     }
-    bench.run(["status"]).expect(1).expect_out("A.0     missing   it is in use by process ");
+    bench.run(["status"]).expect(1).expect_out("A.0     in use    it is in use by process ");
     drop(file);
     bench.run(["status"]).expect(0);
+}
+
+#[test]
+fn two_boards_that_are_the_same_are_named_and_no_board_is_said_to_be_missing() {
+    let bench = Bench::new("token_ring");
+    let text = std::fs::read_to_string(bench.system_file()).unwrap();
+    bench.write_system(&text.replace("board=B", "board=A"));
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]);
+    for command in [&["watch"][..], &["break", "left0:fault", "--no-wait"], &["cut"]] {
+        let refused = bench.run(command);
+        assert_ne!(refused.code, Some(0));
+        refused.expect_err("boards A and B both have node 0");
+        assert!(!refused.err.contains("missing"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn a_name_that_two_nodes_have_is_refused_by_every_command() {
+    let bench = Bench::new("token_ring");
+    let text = std::fs::read_to_string(bench.system_file()).unwrap();
+    // The system file calls a node of board A as the firmware of board B calls one of its own.
+    let named = "firmware = \"firmware.elf\"\nnodes = [\"right0\", \"other\"]\n";
+    bench.write_system(&text.replacen("firmware = \"firmware.elf\"\n", named, 1));
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    for command in [&["halt", "--at", "right0"][..], &["watch", "right0.laps"], &["break", "right0:fault", "--no-wait"]]
+    {
+        let refused = bench.run(command).expect(2);
+        refused.expect_err("several nodes are called");
+        refused.expect_err("A.0");
+        refused.expect_err("B.0");
+    }
+    bench.run(["watch", "\"B.0\".count"]).expect(0);
 }
 
 #[test]

@@ -2,7 +2,11 @@
 mod cli;
 
 use cli::{Bench, Done, signal};
-use std::time::Instant;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use stillpoint::Session;
+use stillpoint::config::SystemFile;
 
 const NUMBERS: &[&str] = &["event ", "reached in ", "channels, "];
 
@@ -77,6 +81,57 @@ fn halting_by_the_probe_is_there_for_comparison_and_claims_no_certificate() {
         assert_eq!(status.out, "left0   stopped\nleft1   stopped\nright0  stopped\nright1  stopped\n");
         bench.run(["halt"]).expect(1).expect_err("left0, left1, right0, right1: stopped by the probe");
         assert_eq!(bench.run(["resume"]).expect(0).out, "resumed: left0, left1, right0, right1\n");
+        bench.expect_progress();
+    }
+}
+
+const SYSTEM: &str = "STILLPOINT_TEST_SYSTEM";
+const DOES: &str = "STILLPOINT_TEST_DOES";
+
+/// Not a test of its own: the debugger that the next test kills.
+#[test]
+fn helper_that_debugs_board_a_and_waits_to_be_killed() {
+    let Some(system) = std::env::var_os(SYSTEM) else { return };
+    let file = SystemFile::read(system.as_ref()).unwrap();
+    let mut session = Session::open(&file, &file.boards[0]).unwrap();
+    session.halt_core(1).unwrap();
+    if std::env::var(DOES).is_ok_and(|does| does == "break") {
+        let mut core = session.probe().core(1).unwrap();
+        let pc: u32 = core.read_core_reg(core.program_counter()).unwrap();
+        // It waits for its next message in one place, and comes back there.
+        core.set_hw_breakpoint(pc.into()).unwrap();
+        core.run().unwrap();
+        core.wait_for_core_halted(Duration::from_secs(10)).unwrap();
+    }
+    println!("ready");
+    let _ = std::io::stdin().read(&mut [0]);
+    std::process::abort();
+}
+
+#[test]
+fn cores_that_a_killed_debugger_left_stopped_run_again_and_the_next_command_says_so() {
+    let bench = Bench::running("token_ring");
+    for (does, verb) in
+        [("halt", "status"), ("break", "status"), ("halt", "resume"), ("break", "run"), ("break", "info")]
+    {
+        let mut debugger = Command::new(std::env::current_exe().unwrap())
+            .args(["helper_that_debugs_board_a_and_waits_to_be_killed", "--exact", "--nocapture"])
+            .env(SYSTEM, bench.system_file())
+            .env(DOES, does)
+            .env("STILLPOINT_STATE", bench.state_folder())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(debugger.stdout.take().unwrap()).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.ends_with("ready")), "the debugger did not {does}");
+        debugger.kill().unwrap();
+        debugger.wait().unwrap();
+        let next = bench.run([verb]).expect(0);
+        next.expect_err("core 1 of board A was left stopped by a debugger that was killed; it runs again");
+        let status = bench.run(["status"]).expect(0);
+        assert_eq!(status.out, "left0   running\nleft1   running\nright0  running\nright1  running\n");
+        assert!(!status.err.contains("left stopped"), "it is said once: {}", status.err);
         bench.expect_progress();
     }
 }

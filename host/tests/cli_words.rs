@@ -5,6 +5,7 @@ use cli::Done;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -134,9 +135,147 @@ fn a_reader_that_goes_away_is_no_error() {
         let done = with_closed_pipe(place.command(words));
         assert_eq!((done.code, done.err.as_str()), (Some(1), ""), "{words:?}");
     }
+    cli::recorded::record(&place.path().join("run.trace"), 1);
+    for words in [
+        &["show", "run.trace"][..],
+        &["show", "run.trace", "--json"],
+        &["show", "run.trace", "--diagram"],
+        &["trace", "info", "run.trace"],
+        &["races", "run.trace"],
+        &["detect", "solo:trace", "run.trace"],
+        &["diff", "run.trace", "run.trace"],
+        &["export", "--format", "shiviz", "run.trace", "-o", "-"],
+        &["export", "--format", "perfetto", "run.trace", "-o", "-"],
+        &["export", "--format", "json", "run.trace", "-o", "-"],
+        &["export", "--format", "csv", "run.trace", "-o", "-"],
+    ] {
+        let done = with_closed_pipe(place.command(words));
+        assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{words:?}");
+    }
     let done = with_closed_pipe(place.command(["info", "--json"]));
     assert_eq!(done.code, Some(2));
     assert!(!done.err.contains("panicked"), "{}", done.err);
+}
+
+/// Every command, as the manual lists them: `["trace", "record"]` is one.
+fn every_command(place: &Place) -> Vec<Vec<String>> {
+    let wrote = place.run(["man", "--dir", "man1", "--json"]).expect(0).json();
+    let pages = wrote["pages"].as_array().unwrap().iter().map(|page| page.as_str().unwrap());
+    let words = |page: &str| page.trim_end_matches(".1").split('-').skip(1).map(str::to_owned).collect::<Vec<String>>();
+    let commands: Vec<_> = pages.map(words).filter(|words| !words.is_empty()).collect();
+    assert!(commands.len() > 30, "{commands:?}");
+    commands
+}
+
+/// What follows the name of a command to ask for a file that is not there, and the exit code.
+fn missing_file(command: &str) -> (&'static [&'static str], i32) {
+    match command {
+        // Without the system file, whatever else they need.
+        "up" | "down" | "flash" | "run" | "reset" | "info" | "status" | "halt" | "cut" | "watch" | "resume"
+        | "step" | "next" | "log" | "shell" | "break list" | "trace" => (&[], 2),
+        "dump" | "trace record" => (&["new.file"], 2),
+        "print" => (&["X"], 2),
+        "break" | "stop" => (&["a:send"], 2),
+        "when" => (&["a:send do { cut }"], 2),
+        "delete" | "break rm" => (&["1"], 2),
+        "trace mode" => (&["all", "full"], 2),
+        "trace info" | "show" | "races" => (&["none.trace"], 2),
+        "export" => (&["--format", "csv", "none.trace", "-o", "-"], 2),
+        "diff" => (&["none.trace", "none.trace"], 2),
+        "check" => (&["-e", "pred solo:trace { solo:trace }", "none.trace"], 2),
+        "detect" => (&["solo:trace", "none.trace"], 2),
+        "init" => (&["--firmware", "none.elf"], 2),
+        "man" => (&["--dir", "none.toml/below"], 2),
+        "completions" => (&["none"], 2),
+        // What is missing is its answer.
+        "doctor" => (&[], 1),
+        other => panic!("`stillpoint {other}` is new: add what it does with a missing file"),
+    }
+}
+
+#[test]
+fn a_missing_file_is_exit_code_2_whatever_the_command() {
+    let place = Place::new();
+    let commands = every_command(&place);
+    // A file where `man` needs a folder; the system file is another one.
+    std::fs::write(place.path().join("none.toml"), "").unwrap();
+    let mut wrong = Vec::new();
+    for command in commands {
+        let (rest, code) = missing_file(&command.join(" "));
+        let words = ["--system", "missing.toml"].into_iter().chain(command.iter().map(String::as_str));
+        let mut child = place.command(words.chain(rest.iter().copied())).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(b"status\n").unwrap_or_default();
+        let done = Done::of(child);
+        if done.code != Some(code) || code == 2 && done.err.is_empty() {
+            wrong.push(format!("{command:?} {rest:?}: {done:?}"));
+        }
+        let done = place.run(command.iter().map(String::as_str).chain(["--no-such-option"]));
+        if done.code != Some(2) || done.err.is_empty() {
+            wrong.push(format!("{command:?} --no-such-option: {done:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Runs a command whose standard output is a disk without room.
+fn with_full_disk(mut command: Command) -> Done {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    Done::of(command.stdout(full).spawn().unwrap())
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_exit_code_2_with_a_sentence() {
+    let place = Place::new();
+    cli::recorded::record(&place.path().join("run.trace"), 1);
+    let mut lines: Vec<Vec<String>> = every_command(&place);
+    lines.iter_mut().for_each(|words| words.push("--help".into()));
+    let pred = "pred solo:trace { solo:trace }";
+    for words in [
+        &["--help"][..],
+        &["--version"],
+        &["man"],
+        &["man", "--dir", "man2"],
+        &["completions", "bash"],
+        &["init", "--stdout"],
+        &["init"],
+        &["status"],
+        &["doctor"],
+        &["show", "run.trace"],
+        &["show", "run.trace", "--diagram"],
+        &["show", "run.trace", "--graph", "program"],
+        &["show", "run.trace", "--svg", "run.svg"],
+        &["trace", "info", "run.trace"],
+        &["check", "-e", pred, "run.trace"],
+        &["detect", "solo:trace", "run.trace"],
+        &["races", "run.trace"],
+        &["export", "--format", "csv", "run.trace", "-o", "-"],
+        &["export", "--format", "csv", "run.trace", "-o", "run.csv"],
+        &["diff", "run.trace", "run.trace"],
+    ] {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let json = words.iter().cloned().chain(["--json".to_owned()]).collect();
+        lines.extend([words, json]);
+    }
+    let mut silent = Vec::new();
+    for words in &lines {
+        if words[0] == "init" {
+            let _ = std::fs::remove_file(place.path().join("stillpoint.toml"));
+        } else {
+            place.write_system("stillpoint.toml");
+        }
+        let done = with_full_disk(place.command(words));
+        if done.code != Some(2) || !done.err.contains("cannot write to standard output") {
+            silent.push(format!("{words:?}: {done:?}"));
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+    // The shell says so for each line, and goes on.
+    let mut command = place.command(["shell"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut shell = command.stdin(Stdio::piped()).stdout(full).spawn().unwrap();
+    shell.stdin.take().unwrap().write_all(b"alias s status\nalias\nhelp\ns\n").unwrap();
+    let done = Done::of(shell).expect(2);
+    assert_eq!(done.err.matches("cannot write to standard output").count(), 3, "{done:?}");
 }
 
 #[test]
@@ -211,6 +350,180 @@ fn words_that_are_no_text_are_refused_not_fatal() {
         assert!(matches!(done.code, Some(1 | 2)), "{words:?}: {done:?}");
         assert!(!done.err.is_empty() && !done.err.contains("panicked"), "{words:?}: {done:?}");
     }
+}
+
+/// The files in a folder, and what kind each is.
+fn listing(folder: &Path) -> Vec<(String, &'static str)> {
+    let kind = |kind: std::fs::FileType| match () {
+        () if kind.is_symlink() => "link",
+        () if kind.is_fifo() => "fifo",
+        () if kind.is_char_device() => "device",
+        () if kind.is_dir() => "folder",
+        () => "file",
+    };
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let mut all: Vec<_> =
+        entries.map(|of| (of.file_name().into_string().unwrap(), kind(of.file_type().unwrap()))).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn whatever_is_at_the_path_of_an_output_file_is_written_through_and_stays() {
+    let place = Place::new();
+    cli::recorded::record(&place.path().join("run.trace"), 1);
+    let at = |name: &str| place.path().join("out").join(name);
+    std::fs::create_dir(place.path().join("out")).unwrap();
+    // Nodes of our own: those of the machine must not be at risk.
+    let make = |name: &str, minor: &str| {
+        let made = Command::new("mknod").arg(at(name)).args(["c", "1", minor]).stderr(Stdio::null()).status();
+        made.is_ok_and(|status| status.success()) && std::fs::File::options().write(true).open(at(name)).is_ok()
+    };
+    let has_nodes = make("null", "3") && make("full", "7");
+    if !has_nodes {
+        eprintln!("devices are not tried: this user cannot make or open a device node");
+        let _ = std::fs::remove_file(at("null"));
+        std::fs::write(at("null"), "").unwrap();
+    }
+    assert!(Command::new("mkfifo").arg(at("fifo")).status().unwrap().success());
+    std::fs::write(at("file"), "old").unwrap();
+    std::fs::write(at("file.part"), "of another program").unwrap();
+    std::fs::write(at("file.new"), "of another program").unwrap();
+    std::os::unix::fs::symlink("file", at("to_file")).unwrap();
+    std::os::unix::fs::symlink("null", at("to_null")).unwrap();
+    let before = listing(&place.path().join("out"));
+    let export = |to: &str| ["export", "--format", "csv", "run.trace", "-o", to].map(str::to_owned).to_vec();
+    let svg = |to: &str| ["show", "run.trace", "--svg", to].map(str::to_owned).to_vec();
+    let html = |to: &str| ["show", "run.trace", "--html", to].map(str::to_owned).to_vec();
+    let init = |to: &str| ["--system", to, "init", "--force"].map(str::to_owned).to_vec();
+    let all: [fn(&str) -> Vec<String>; 4] = [export, svg, html, init];
+    for words in all {
+        for name in ["out/null", "out/to_null", "out/to_file", "out/file"] {
+            place.run(words(name)).expect(0);
+        }
+        let whole = std::fs::read(at("file")).unwrap();
+        let fifo = at("fifo");
+        let reader = std::thread::spawn(move || std::fs::read(fifo).unwrap());
+        place.run(words("out/fifo")).expect(0);
+        assert_eq!(String::from_utf8(reader.join().unwrap()), String::from_utf8(whole), "{:?}", words(""));
+        if has_nodes {
+            place.run(words("out/full")).expect(2).expect_err("cannot write out/full: No space left on device");
+        }
+        // A FIFO that is not read is waited for until Ctrl-C or SIGTERM.
+        for name in ["INT", "TERM"] {
+            let child = place.command(words("out/fifo")).process_group(0).spawn().unwrap();
+            cli::wait_for("it listens for signals", || Ok(catches(child.id(), name).then_some(()))).unwrap();
+            cli::signal(name, child.id());
+            Done::within(cli::LIMIT, child).expect(130).expect_err("interrupted");
+        }
+        assert_eq!(listing(&place.path().join("out")), before);
+    }
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+    std::fs::set_permissions(at("file"), std::fs::Permissions::from_mode(0o604)).unwrap();
+    place.run(export("out/to_file")).expect(0);
+    assert_eq!(mode(&at("file")), 0o604);
+    for name in ["file.part", "file.new"] {
+        assert_eq!(std::fs::read(at(name)).unwrap(), b"of another program");
+    }
+    // Manual pages, too.
+    std::os::unix::fs::symlink("out/file", place.path().join("stillpoint.1")).unwrap();
+    place.run(["man", "--dir", "."]).expect(0);
+    assert!(place.path().join("stillpoint.1").is_symlink());
+}
+
+/// Whether a process handles a signal by now.
+fn catches(process: u32, name: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let bits = caught.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0);
+    bits & (1 << (if name == "INT" { 2 } else { 15 } - 1)) != 0
+}
+
+/// Runs a command that may use 1 GB of addresses, far less than a file without an end needs.
+fn with_little_memory(place: &Place, words: &[&str]) -> Done {
+    let mut command = Command::new("prlimit");
+    command.arg("--as=1000000000").arg(env!("CARGO_BIN_EXE_stillpoint")).args(words).current_dir(place.path());
+    command.env("STILLPOINT_STATE", place.path().join("state")).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Done::within(cli::LIMIT / 4, command.spawn().unwrap())
+}
+
+#[test]
+fn a_file_without_an_end_is_refused_whatever_it_is_read_as() {
+    let place = Place::new();
+    place.write_system("stillpoint.toml");
+    let system = std::fs::read_to_string(place.path().join("stillpoint.toml")).unwrap();
+    std::fs::write(place.path().join("zero.toml"), system.replace("firmware.elf", "/dev/zero")).unwrap();
+    cli::recorded::record(&place.path().join("run.trace"), 1);
+    assert!(Command::new("mkfifo").arg(place.path().join("fifo")).status().unwrap().success());
+    for (words, why) in [
+        (&["--system", "zero.toml", "flash"][..], "not a regular file"),
+        (&["--system", "zero.toml", "status"], "not a regular file"),
+        (&["--system", "/dev/zero", "status"], "not a regular file"),
+        (&["--system", "fifo", "status"], "not a regular file"),
+        (&["init", "--force", "--firmware", "/dev/zero"], "not a regular file"),
+        (&["check", "/dev/zero", "run.trace"], "not a regular file"),
+        (&["--from", "/dev/zero", "cut"], "not a regular file"),
+        (&["show", "/dev/zero"], "is no trace"),
+    ] {
+        let done = with_little_memory(&place, words);
+        let said = format!("{}{}", done.out, done.err);
+        assert!(matches!(done.code, Some(1 | 2)) && said.contains(why), "{words:?}: {done:?}");
+    }
+    let boards: String = (0..10_000).map(|at| system.replace("\"A\"", &format!("\"b{at}\""))).collect();
+    std::fs::write(place.path().join("many.toml"), boards).unwrap();
+    for words in [&["--system", "many.toml", "status"][..], &["--system", "many.toml", "halt"]] {
+        place.run(words).expect(2).expect_err("at most 32 nodes");
+    }
+}
+
+#[test]
+fn a_state_folder_that_others_can_write_to_is_refused() {
+    let place = Place::new();
+    place.write_system("stillpoint.toml");
+    let state = place.path().join("state");
+    place.run(["down"]).expect(0);
+    assert_eq!(state.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    for mode in [0o777, 0o770] {
+        std::fs::set_permissions(&state, std::fs::Permissions::from_mode(mode)).unwrap();
+        for words in ["down", "up", "doctor"] {
+            let done = place.run([words]);
+            let said = format!("{}{}", done.out, done.err);
+            assert!(matches!(done.code, Some(1 | 2)), "{words}: {done:?}");
+            assert!(said.contains("other users can write to") && said.contains("chmod 700"), "{words}: {done:?}");
+        }
+    }
+}
+
+#[test]
+fn names_in_a_recording_that_a_terminal_would_obey_are_escaped() {
+    let place = Place::new();
+    let name = "so\u{1b}[2J\u{202e}lo \u{9b}31m";
+    let node = stillpoint_trace::NodeInfo { id: 0, name: name.into(), ..Default::default() };
+    cli::recorded::record_as(&place.path().join("run.trace"), 1, vec![node]);
+    let is_hidden =
+        |letter: char| letter != '\n' && (letter.is_control() || ('\u{202a}'..='\u{202e}').contains(&letter));
+    for words in [
+        &["show", "run.trace", "--most", "3"][..],
+        &["show", "run.trace", "--diagram", "--most", "3"],
+        &["show", "run.trace", "--graph", "program"],
+        &["show", "run.trace", "--json"],
+        &["trace", "info", "run.trace"],
+        &["export", "--format", "csv", "run.trace", "-o", "-"],
+        &["export", "--format", "shiviz", "run.trace", "-o", "-"],
+        &["export", "--format", "json", "run.trace", "-o", "-"],
+        &["check", "-e", "pred nobody:trace { x:trace }", "run.trace"],
+    ] {
+        let forced = Done::of(place.command(words).env("CLICOLOR_FORCE", "1").spawn().unwrap());
+        let done = place.run(words);
+        for text in [&done.out, &done.err] {
+            assert!(!text.contains(is_hidden), "{words:?}: {text:?}");
+        }
+        assert!(!forced.out.contains("\u{1b}[2J") && !forced.err.contains("\u{1b}[2J"), "{words:?}: {forced:?}");
+    }
+    let json = place.run(["show", "run.trace", "--json"]).expect(0).json();
+    assert_eq!(json["events"][0]["node"], name);
+    place.run(["show", "run.trace", "--only", &format!("nodes={name}")]).expect(0);
 }
 
 /// Of the tests themselves: whatever hangs fails where it hangs, with what it said, and leaves nothing behind.

@@ -87,3 +87,98 @@ fn a_system_that_runs_has_no_certificate_and_a_dead_board_is_named() {
     maimed.expect_out("left0:out has no other end");
     maimed.expect_out("token_ring.rs:");
 }
+
+/// The samples of the sensor, as they are in flight when the sensor stops itself at sending one.
+fn sample_in_flight(bench: &Bench) -> Value {
+    let stopped = || {
+        bench.run(["break", "sensor:send(samples)", "--timeout", "60"]).expect(0);
+        let cut = bench.run(["cut", "--json"]).expect(0).json();
+        bench.run(["cut"]).expect(0);
+        let samples = list(&cut, "channels").iter().find(|channel| channel["carries"] == "Sample").unwrap();
+        match list(samples, "in_flight").first() {
+            Some(sample) => Ok(Some(sample.clone())),
+            None => {
+                bench.run(["break", "rm", "all"]).expect(0);
+                bench.run(["resume"]).expect(0);
+                Ok(None)
+            }
+        }
+    };
+    wait_for("a sample is in flight", stopped).unwrap()
+}
+
+#[test]
+fn messages_with_enums_texts_and_sequences_are_decoded_and_calls_say_which_way_they_go() {
+    let bench = Bench::running("rpc_timeouts");
+    let sample = sample_in_flight(&bench);
+    let value = &sample["value"];
+    let number = value["number"].as_u64().unwrap_or_else(|| panic!("the sample is decoded: {sample}"));
+    // What the firmware computes from the number.
+    let hundredths = 2000 + number % 100;
+    let reading = serde_json::json!({ "Value": { "hundredths": hundredths } });
+    assert_eq!(value["reading"], if number.is_multiple_of(10) { serde_json::json!("WarmingUp") } else { reading });
+    assert_eq!(value["unit"], "celsius");
+    let before: Vec<u64> = (number - number % 5..number).map(|number| 2000 + number % 100).collect();
+    assert_eq!(value["before"], serde_json::json!(before));
+
+    // The same samples, once they were taken: those in use of a queue for four, behind three wrappers.
+    let recent = bench.run(["print", "RECENT", "--node", "sensor", "--depth", "3", "--json"]).expect(0).json();
+    let recent = recent["values"][0]["value"].as_array().unwrap_or_else(|| panic!("{recent}")).clone();
+    assert!(recent.len() <= 4);
+    for (place, sample) in recent.iter().enumerate() {
+        assert_eq!(sample["number"].as_u64().unwrap(), number - (recent.len() - place) as u64, "{recent:#?}");
+        assert_eq!(sample["unit"], "celsius");
+    }
+
+    // Calls: those of a client whose server stops it while its question is on the way.
+    bench.run(["break", "rm", "all"]).expect(0);
+    bench.run(["resume"]).expect(0);
+    bench.run(["break", "neighbour:send(questions)", "--timeout", "60"]).expect(0);
+    let cut = bench.run(["cut", "--json"]).expect(0).json();
+    let questions = list(&cut, "channels")
+        .iter()
+        .find(|channel| channel["name"].as_str().unwrap().starts_with("neighbour:questions"));
+    let question = &list(questions.unwrap(), "in_flight")[0]["value"]["call"];
+    assert_eq!(question["thread"], 0);
+    // The first call has the number 1 and asks for the square of 0.
+    assert_eq!(question["id"].as_u64().unwrap(), question["request"]["number"].as_u64().unwrap() + 1, "{question}");
+    bench.run(["cut"]).expect(0).expect_out("call { id: ");
+
+    // The server takes the same call: that is an event of its own, with its own word.
+    bench.run(["break", "rm", "all"]).expect(0);
+    bench.run(["resume"]).expect(0);
+    bench.run(["break", "server:call(square)", "--no-wait"]).expect(0);
+    let served = bench.run(["break", "server:serve(square)", "--timeout", "60"]).expect(0);
+    served.expect_out("server:serve(square)");
+    let listed = bench.run(["break", "list"]).expect(0);
+    assert!(
+        listed.out.lines().any(|line| line.contains("armed") && line.contains("server:call(square)")),
+        "{}",
+        listed.out
+    );
+}
+
+/// The log of each node has the time of its halt, by the counter that the cores of a board share.
+#[test]
+fn the_skew_of_a_board_is_that_of_its_shared_counter_however_many_halts_came_before() {
+    let bench = Bench::running("token_ring");
+    for round in 1..=10 {
+        bench.expect_progress();
+        bench.run(["halt"]).expect(0);
+        let cut = bench.run(["cut", "--json"]).expect(0).json();
+        let name = format!("{round}.trace");
+        bench.run(["trace", "record", &name, "--events", "1"]).expect(0);
+        let shown = bench.run(["show", &name, "--only", "kinds=halt", "--json"]).expect(0).json();
+        let stopped = |node: &Value| {
+            let of_halt = |row: &&Value| row["node"] == *node && row["arg"] == cut["halt"];
+            list(&shown, "events").iter().find(of_halt).and_then(|row| row["micros"].as_f64())
+        };
+        for line in list(&cut["ledger"], "lines") {
+            let said = line["after"]["time"].as_f64().expect("a time");
+            let found = stopped(&line["node"]).zip(stopped(&line["after"]["than"]));
+            let (node, than) = found.unwrap_or_else(|| panic!("halt {}: {line} is not in {shown}", cut["halt"]));
+            assert!((said - (node - than)).abs() < 2.0, "halt {round}: {line}, and by the log {} us", node - than);
+        }
+        bench.run(["resume"]).expect(0);
+    }
+}

@@ -6,7 +6,7 @@ mod boards;
 mod text;
 
 use anyhow::{Context as _, ensure};
-use boards::{LIMIT, attach, firmware, start, two_boards, wait_until_started};
+use boards::{LIMIT, attach, firmware, plain_firmware, start, two_boards, wait_until_started};
 use qemu_probe::{Link, LinkEnd, Machine, MachineKind, Serial};
 use std::path::Path;
 use std::time::Instant;
@@ -41,7 +41,7 @@ const SOLVER: Demo = Demo {
 /// A machine that runs firmware to which no host attaches.
 fn start_alone(elf: &Path, end: LinkEnd, word: &str) -> anyhow::Result<Machine> {
     let machine = Machine::builder(MachineKind::Mps2An521).elf(elf).serial(Serial::Null).serial(Serial::Link(end));
-    Ok(machine.shared_ram(true).semihosting(["firmware", word]).gdb(false).start()?)
+    Ok(machine.shared_ram(true).words([word]).gdb(false).start()?)
 }
 
 /// Boards A and B with words of their own besides their letters.
@@ -71,7 +71,7 @@ fn each_demo_says_what_its_out_file_has() -> anyhow::Result<()> {
 #[test]
 fn each_demo_says_the_same_with_the_kit_compiled_out() -> anyhow::Result<()> {
     for demo in [TOKEN_RING, PIPELINE, SOLVER] {
-        let elf = firmware("plain")?.join(demo.name);
+        let elf = plain_firmware(demo.name)?;
         let (one, other) = Link::pair()?;
         let machines = [start_alone(&elf, one, "board=A")?, start_alone(&elf, other, "board=B")?];
         let said = TextLog::of(&elf)?.transcript(&machines, &demo.nodes, demo.expected)?;
@@ -122,7 +122,7 @@ fn the_seeded_bug_of_the_token_ring_makes_a_second_token() -> anyhow::Result<()>
 const GUIDE: &str = include_str!("../../target-agent/examples/guide/guide.out");
 
 fn one_board(elf: &Path, gdb: bool) -> anyhow::Result<Machine> {
-    Ok(Machine::builder(MachineKind::Mps2An521).elf(elf).shared_ram(true).semihosting(["firmware"]).gdb(gdb).start()?)
+    Ok(Machine::builder(MachineKind::Mps2An521).elf(elf).shared_ram(true).gdb(gdb).start()?)
 }
 
 #[test]

@@ -54,6 +54,29 @@ fn a_dump_shows_without_boards_what_the_boards_showed() {
     bench.write_system(&system_text);
 }
 
+/// The temporary files in the folder of a bench.
+fn temporary(bench: &Bench) -> Vec<String> {
+    let entries = std::fs::read_dir(bench.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    entries.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with(".stillpoint-")).collect()
+}
+
+#[test]
+fn what_a_killed_dump_leaves_is_removed_by_the_next_and_sigterm_leaves_nothing() {
+    let bench = Bench::running("token_ring");
+    bench.run(["halt"]).expect(0);
+    for name in ["TERM", "KILL"] {
+        let child = bench.command(["dump", "x.dump"]).spawn().unwrap();
+        let begun = || Ok((!temporary(&bench).is_empty() || bench.path("x.dump").exists()).then_some(()));
+        cli::wait_for("the dump is being written", begun).unwrap();
+        cli::signal(name, child.id());
+        let done = Done::within(cli::LIMIT, child);
+        assert!(!bench.path("x.dump").exists(), "the signal came while it was written: {done:?}");
+        assert_eq!(temporary(&bench).len(), usize::from(name == "KILL"), "{done:?}");
+    }
+    bench.run(["dump", "x.dump"]).expect(0).expect_out("certificate valid");
+    assert_eq!(temporary(&bench), [""; 0]);
+}
+
 #[test]
 fn a_dump_is_read_only_with_the_firmware_that_ran() {
     let bench = Bench::running("token_ring");
@@ -196,11 +219,17 @@ fn two_hundred_flipped_bits_are_all_noticed_and_none_is_believed() {
     let middle = whole.len() / 3;
     bytes[middle] ^= 4;
     std::fs::write(bench.path("flipped.dump"), &bytes).unwrap();
-    let status = bench.run(["status", "--from", "flipped.dump"]);
+    let status = bench.run(["status", "--from", "flipped.dump"]).expect(1);
     status.expect_err("damaged at byte");
     std::fs::write(bench.path("cut.dump"), &whole[..2000]).unwrap();
     let cut_short = bench.run(["status", "--from", "cut.dump"]);
     cut_short.expect_err("damaged at byte");
+    // Without its last bytes it shows every node as the whole one does, and says by its exit code that something is gone.
+    std::fs::write(bench.path("end.dump"), &whole[..whole.len() - 10]).unwrap();
+    let (shown, without_end) =
+        (bench.run(["status", "--from", "x.dump"]).expect(0), bench.run(["status", "--from", "end.dump"]));
+    without_end.expect_err("damaged at byte");
+    assert_eq!((without_end.code, without_end.out), (Some(1), shown.out));
     std::fs::write(bench.path("none.dump"), "no dump at all").unwrap();
     bench.run(["status", "--from", "none.dump"]).expect(2).expect_err("is no dump");
     bench.run(["status", "--from", "nowhere.dump"]).expect(2).expect_err("cannot read nowhere.dump");

@@ -209,3 +209,24 @@ fn a_pipe_that_closes_and_ctrl_c_both_end_it_quietly_and_the_boards_go_on() {
     assert!(rest.iter().all(|line| line.contains("left") || line.contains("right")));
     bench.expect_progress();
 }
+
+#[test]
+fn a_command_that_waits_ends_when_its_reader_goes_away_and_leaves_the_boards_free() {
+    let bench = Bench::running("token_ring");
+    run_until(&bench, &["log", "--level", "info"], |done| without_times(done) == laps());
+    // Nothing happens from now on, so nothing is written that could fail.
+    bench.run(["halt"]).expect(0);
+    bench.run(["log", "--take"]).expect(0);
+    for words in [&["log", "--follow"][..], &["log", "--follow", "--json"], &["watch", "--live"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        Done::within(LIMIT / 4, bench.command(words).stdout(writer).spawn().unwrap()).expect(0);
+        bench.run(["status"]).expect(0);
+    }
+    // A result that cannot be written, of a command that needs boards.
+    for words in [&["cut", "--json"][..], &["cut"], &["status"], &["log", "--follow"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let done = Done::within(LIMIT, bench.command(words).stdout(full).spawn().unwrap()).expect(2);
+        done.expect_err("cannot write to standard output");
+    }
+}

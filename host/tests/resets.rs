@@ -43,7 +43,7 @@ fn start(elf: &Path, end: LinkEnd, board: &str) -> anyhow::Result<(Machine, Prob
         .serial(Serial::Null)
         .serial(Serial::Link(end))
         .shared_ram(true)
-        .semihosting(["firmware".to_owned(), board.to_owned()])
+        .words([board])
         .gdb(true)
         .start()?;
     let (probe, group) = QemuProbe::attach(&machine)?;

@@ -54,15 +54,15 @@ struct Stay {
 impl Stay {
     /// The raw timer ran for the length of the stop.
     fn raw(&self) -> u64 {
-        self.after.time - self.before.time
+        self.after.time.wrapping_since(self.before.time).0
     }
 
     fn check(&self) -> anyhow::Result<()> {
         let (least, most) = (counts_of(self.length) * 99 / 100, counts_of(self.wall) * 101 / 100);
         let raw = self.raw();
         ensure!((least..=most).contains(&raw), "the timer ran for {raw} counts in a stop of {least} to {most}");
-        let logical = self.after.logical_time().wrapping_sub(self.before.logical_time());
-        ensure!(logical <= 1, "logical time ran for {logical} ticks in a stop of {:?}", self.length);
+        let logical = self.after.logical_time().wrapping_since(self.before.logical_time()).0;
+        ensure!(logical <= 1, "logical time ran for {logical} counts in a stop of {:?}", self.length);
         Ok(())
     }
 }

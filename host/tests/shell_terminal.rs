@@ -119,7 +119,7 @@ fn a_board_that_dies_is_named_and_the_shell_attaches_again() {
     see(&mut terminal, "board B is gone");
     see(&mut terminal, "stillpoint (lost B)> ");
     terminal.send_line("status").unwrap();
-    see(&mut terminal, "start it with `stillpoint up`");
+    see(&mut terminal, "run `stillpoint down`, then `stillpoint up`");
     terminal.exp_regex(r"stillpoint \([^)]*\)> ").unwrap();
     // The other end of its links went with it, so the emulated boards come up together.
     terminal.send_line("down").unwrap();

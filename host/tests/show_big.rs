@@ -1,45 +1,16 @@
 //! Recordings that are large, or never end: `stillpoint show` and its kin without any board.
 mod cli;
 
+use cli::recorded::{EVENTS_A_CHUNK, record};
 use cli::{Done, LIMIT, wait_for};
 use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use stillpoint_core::log::{LogRing, LogWriter, Recording, Standing};
-use stillpoint_core::{Event, EventNumber, NodeId};
-use stillpoint_trace::{Chunk, Header, NodeInfo, Writer};
 use tempfile::TempDir;
-
-const EVENTS_A_CHUNK: u32 = 1000;
-
-/// A recording of one node in pieces of a thousand tracepoints. Says where each piece begins in the file.
-fn record(path: &Path, chunks: u32) -> Vec<u64> {
-    let node = NodeInfo { id: 0, name: "solo".into(), ..NodeInfo::default() };
-    let header = Header { tool: "test".into(), system: "one node".into(), nodes: vec![node], ..Header::default() };
-    let mut file = Writer::create(path, &header).unwrap();
-    let (ring, mut log) = (LogRing::<65536>::new(), LogWriter::<1>::new());
-    let (mut position, mut starts) = (0, Vec::new());
-    for chunk in 0..chunks {
-        for number in (1..=EVENTS_A_CHUNK).map(|event| chunk * EVENTS_A_CHUNK + event) {
-            let (me, recording) = (NodeId(0), Recording::FULL);
-            let standing = Standing { me, number: EventNumber(number), clock: &[number], counts: &[], recording };
-            log.push(&ring, &Event::local(7), number, &standing);
-        }
-        let mut bytes = vec![0; 65536];
-        let length = ring.peek(&mut bytes);
-        bytes.truncate(length);
-        ring.consume(length);
-        starts.push(file.saved());
-        file.log(&Chunk { node: 0, wall: u64::from(chunk), position, dropped: 0, bytes }).unwrap();
-        position += length as u32;
-    }
-    file.end(u64::from(chunks)).unwrap();
-    starts
-}
 
 fn command(folder: &TempDir, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stillpoint"));

@@ -91,8 +91,8 @@ fn a_recording_is_shown_exported_and_compared() {
     bench.run(["show", "half.trace", "--most", "5"]).expect(1).expect_out("damaged at byte");
     bench.run(["export", "--format", "json", "half.trace", "-o", "half.json"]).expect(1).expect_err("damaged at byte");
     std::fs::write(bench.path("no.trace"), "hello").unwrap();
-    bench.run(["show", "no.trace"]).expect(1).expect_err("is no trace");
-    bench.run(["diff", "one.trace", "missing.trace"]).expect(1).expect_err("cannot read");
+    bench.run(["show", "no.trace"]).expect(2).expect_err("is no trace");
+    bench.run(["diff", "one.trace", "missing.trace"]).expect(2).expect_err("cannot read");
 }
 
 /// left0 of the faulty run gives a token up for lost in lap 5; up to there nothing differs on it.
@@ -120,4 +120,105 @@ fn the_run_with_the_bug_differs_and_other_firmware_is_refused() {
     bench.run(["run"]).expect(0);
     bench.run(["trace", "record", "other.trace", "--events", "50"]).expect(0);
     bench.run(["diff", "good.trace", "other.trace"]).expect(2).expect_err("not of the same system");
+}
+
+/// The fields of a protobuf message: number, value of a varint, bytes of what has a length.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let (byte, rest) = bytes.split_first().expect("a whole number");
+            *bytes = rest;
+            value |= u64::from(byte & 0x7F) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                return value;
+            }
+        }
+    }
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let tag = varint(&mut bytes);
+        let (value, length) = match tag & 7 {
+            0 => (varint(&mut bytes), 0),
+            1 => (0, 8),
+            2 => (0, varint(&mut bytes) as usize),
+            5 => (0, 4),
+            other => panic!("wire type {other}"),
+        };
+        let (content, rest) = bytes.split_at(length);
+        bytes = rest;
+        found.push((tag >> 3, value, content));
+    }
+    found
+}
+
+/// left0 waits 100 ms for a token that is late, by embassy's clock: the one time in the demo that is known.
+#[test]
+fn every_output_shows_the_100_ms_that_the_firmware_waited() {
+    let bench = Bench::with_words("token_ring", &["bug=duplicate"]);
+    let logged = cli::wait_for("left0 gives the token up", || {
+        let log = bench.run(["log", "--node", "left0", "--json"]).expect(0).json();
+        let lines = log["entries"].as_array().expect("a list of entries").clone();
+        Ok(lines
+            .into_iter()
+            .find(|line| line["text"].as_str().is_some_and(|text| text.starts_with("no token for 100"))))
+    });
+    let logged = logged.unwrap()["time_us"].as_f64().unwrap();
+    bench.run(["trace", "record", "run.trace", "--events", "400"]).expect(0);
+
+    let all = events(&bench.run(["show", "run.trace", "--json"]).expect(0));
+    let is = |row: &serde_json::Value, action: &str| {
+        row["node"] == "left0" && row["action"].as_str().unwrap().contains(action)
+    };
+    let end = all.iter().position(|row| is(row, "token given up for lost")).expect("the recording has it");
+    let begin = all[..end].iter().rposition(|row| is(row, "send(ring)")).expect("left0 had passed the token on");
+    let near = |what: &str, micros: f64, exactly: f64| {
+        // The timer is set after the send, and a busy machine may look at it late; never 16 times as late, or early.
+        assert!((99_998.0..1_000_000.0).contains(&micros), "{what}: {micros} us");
+        assert!((micros - exactly).abs() < 2.0, "{what}: {micros} us, and {exactly} us elsewhere");
+    };
+    let micros = |place: usize| all[place]["micros"].as_f64().expect("the header has the rate");
+    let waited = micros(end) - micros(begin);
+    near("show --json", waited, waited);
+    // No halt so far: the log's time, which is the application's, is that of the recording.
+    assert!((logged - micros(end)).abs() < 20_000.0, "log: {logged} us, recording: {} us", micros(end));
+
+    let name = |place: usize| all[place]["event"].as_str().unwrap().to_owned();
+    let listing = bench.run(["show", "run.trace"]).expect(0).out;
+    let listed = |place: usize| {
+        let line = listing.lines().find(|line| line.split_whitespace().next() == Some(&name(place)));
+        line.and_then(|line| line.split_whitespace().nth(1)).expect("an event with its time").to_owned()
+    };
+    let seconds = |place: usize| listed(place).parse::<f64>().expect("seconds");
+    near("show", (seconds(end) - seconds(begin)) * 1e6, waited);
+
+    bench.run(["show", "run.trace", "--html", "run.html", "--around", &name(end)]).expect(0);
+    let page = std::fs::read_to_string(bench.path("run.html")).unwrap();
+    assert!(page.contains(&listed(end)), "the page has the time of {}: {}", name(end), listed(end));
+
+    let csv = bench.run(["export", "--format", "csv", "run.trace", "-o", "-"]).expect(0).out;
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let heads = lines.next().unwrap();
+    let column = |head: &str| heads.iter().position(|of| *of == head).expect("a column");
+    let rows: Vec<_> = lines.collect();
+    let exported = |place: usize| {
+        let row = rows.iter().find(|row| row[column("event")] == name(place)).expect("a row");
+        row[column("micros")].parse::<f64>().unwrap()
+    };
+    near("csv", exported(end) - exported(begin), waited);
+
+    let json = bench.run(["export", "--format", "json", "run.trace", "-o", "-"]).expect(0).out;
+    let of_name = format!("\"event\":\"{}\"", name(end));
+    assert!(json.contains(&of_name) && json.contains(&format!("\"micros\":{}", micros(end))), "json: {}", micros(end));
+
+    bench.run(["export", "--format", "perfetto", "run.trace", "-o", "run.pftrace"]).expect(0);
+    let bytes = std::fs::read(bench.path("run.pftrace")).unwrap();
+    let packets = fields(&bytes).into_iter().map(|(_, _, packet)| fields(packet));
+    let times: Vec<u64> = packets
+        .filter(|packet| packet.iter().any(|(field, ..)| *field == 11))
+        .map(|packet| packet.iter().find(|(field, ..)| *field == 8).expect("a timestamp").1)
+        .collect();
+    assert_eq!(times.len(), all.len(), "a packet for each event");
+    near("perfetto", (times[end] - times[begin]) as f64 / 1e3, waited);
 }

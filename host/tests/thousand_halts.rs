@@ -53,7 +53,7 @@ fn halt(system: &mut System, dice: &mut Dice) -> anyhow::Result<(By, HaltProof)>
             let text = format!("{node}.holding == 1");
             let directory = breakpoint::directory(system)?;
             let compiled = compile(&resolve(&parse(&text)?, &directory)?, &directory)?;
-            let armed = breakpoint::arm(system, &compiled, Detector::Causal, &text)?;
+            let armed = breakpoint::arm(system, &compiled, Detector::Causal, &text, |_| {})?;
             let never = AtomicBool::new(false);
             let waited = breakpoint::wait(system, &armed, None, Some(LIMIT), &never, |_| {})?;
             anyhow::ensure!(matches!(waited, Waited::Fired(_)), "{text} does not fire: {waited:?}");

@@ -36,6 +36,15 @@ impl GroupHandle {
         self.0.run(|board| board.resume_all())
     }
 
+    /// Returns the cores that a killed debugger had left stopped and that run again since this one attached.
+    ///
+    /// A debugger that is killed in the middle of an access leaves cores stopped that it would have let run. Only a machine
+    /// that outlives its debuggers (see [`MachineBuilder::detached`](crate::machine::MachineBuilder::detached)) can be found like this.
+    #[must_use]
+    pub fn released(&self) -> &[usize] {
+        self.0.released()
+    }
+
     /// How each core stands. Costs nothing: the machine is not asked.
     pub fn status(&self) -> Result<Vec<CoreView>, BoardError> {
         self.0.views()

@@ -26,6 +26,6 @@ pub use {
     board::{BoardError, CoreView},
     group::GroupHandle,
     probe::QemuProbe,
-    serve::Server,
+    serve::{ServeError, Server},
     target::{chip_description, registry},
 };

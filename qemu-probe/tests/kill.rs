@@ -1,12 +1,15 @@
-//! QEMU dies, or hangs, during every operation: an error within two seconds, never a hang.
+//! QEMU dies, or hangs, during every operation: an error within two seconds, never a hang. A debugger dies: the next one
+//! finds a machine that runs.
 #![cfg(feature = "probe")]
 
 mod common;
 
 use common::bench::{Bench, PATIENCE};
-use common::{OrSay, firmware};
+use common::{OrSay, StopOnDrop, firmware};
 use probe_rs::{MemoryInterface, RegisterId, VectorCatchCondition};
-use qemu_probe::{BoardError, Machine, MachineKind};
+use qemu_probe::{BoardError, CoreView, Machine, MachineKind};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -219,4 +222,83 @@ fn a_hanging_qemu_is_given_up_within_the_limit() {
     assert!(bench.cores.halt().is_err());
     assert!(begin.elapsed() < Duration::from_millis(200));
     kill_process(pid, Signal::CONT).unwrap();
+}
+
+const RUN_DIR: &str = "QEMU_PROBE_TEST_RUN_DIR";
+const DOES: &str = "QEMU_PROBE_TEST_DOES";
+
+/// Not a test of its own: the debugger that the next tests kill.
+#[test]
+fn helper_that_debugs_a_machine_and_waits_to_be_killed() {
+    let Some(run_dir) = std::env::var_os(RUN_DIR) else { return };
+    let mut bench = Bench::attach(Machine::attach(std::path::Path::new(&run_dir)).or_say());
+    match std::env::var(DOES).unwrap().as_str() {
+        "halt" => drop(bench.halt(1)),
+        "keep" => {
+            bench.halt(1);
+            bench.cores.keep_halted().unwrap();
+        }
+        "break" => {
+            for core in [0, 1] {
+                let tick = bench.tick(core);
+                bench.set_breakpoint(core, tick);
+                bench.expect_breakpoint(core, tick);
+            }
+        }
+        other => panic!("cannot do {other}"),
+    }
+    println!("ready");
+    let _ = std::io::stdin().read(&mut [0]);
+    // Ends at once, as when it is killed.
+    std::process::abort();
+}
+
+/// A machine whose debugger was killed when it had done this, and the next debugger.
+fn after_a_debugger_that_was_killed(does: &str, check: impl FnOnce(&mut Bench)) {
+    let dir = tempfile::tempdir().unwrap();
+    let _stopped = StopOnDrop(dir.path());
+    let machine = Machine::builder(KIND).elf(firmware(KIND, "counters")).shared_ram(true).detached(dir.path());
+    drop(machine.start().or_say());
+    let mut debugger = Command::new(std::env::current_exe().unwrap())
+        .args(["helper_that_debugs_a_machine_and_waits_to_be_killed", "--exact", "--nocapture"])
+        .envs([(RUN_DIR, dir.path().as_os_str()), (DOES, does.as_ref())])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(debugger.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.into_iter().any(|line| line.ends_with("ready")), "the debugger did not {does}");
+    debugger.kill().unwrap();
+    debugger.wait().unwrap();
+    check(&mut Bench::attach(Machine::attach(dir.path()).or_say()));
+}
+
+#[test]
+fn a_core_that_a_killed_debugger_halted_runs_again_and_is_named() {
+    after_a_debugger_that_was_killed("halt", |bench| {
+        assert_eq!(bench.cores.status().unwrap(), [CoreView::Running; 2]);
+        assert_eq!(bench.cores.released(), [1]);
+        bench.expect_progress(0);
+        bench.expect_progress(1);
+    });
+}
+
+#[test]
+fn a_core_that_a_killed_debugger_wanted_to_stay_halted_stays_halted() {
+    after_a_debugger_that_was_killed("keep", |bench| {
+        assert_eq!(bench.cores.status().unwrap(), [CoreView::Running, CoreView::Halted]);
+        assert_eq!(bench.cores.released(), [0; 0]);
+        bench.expect_progress(0);
+        bench.expect_standstill(1);
+    });
+}
+
+#[test]
+fn a_breakpoint_of_a_killed_debugger_stops_no_core() {
+    after_a_debugger_that_was_killed("break", |bench| {
+        assert_eq!(bench.cores.status().unwrap(), [CoreView::Running; 2]);
+        for core in [0, 1] {
+            bench.expect_progress(core);
+        }
+    });
 }

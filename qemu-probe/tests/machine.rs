@@ -28,7 +28,8 @@ fn two_machines_talk_over_a_link_and_end_with_their_codes() {
                 .elf(firmware(kind, "hello"))
                 .serial(serial)
                 .serial(Serial::Link(end))
-                .semihosting(["hello", name])
+                .words([name])
+                .semihosting(true)
                 .start()
                 .or_say()
         });
@@ -46,7 +47,7 @@ fn the_host_can_hold_one_end_of_a_link() {
     let (theirs, ours) = Link::pair().unwrap();
     let kind = MachineKind::Mps2An521;
     let builder = Machine::builder(kind).elf(firmware(kind, "hello")).serial(Serial::Null).serial(Serial::Link(theirs));
-    let mut machine = builder.semihosting(["hello"]).icount(0).start().or_say();
+    let mut machine = builder.semihosting(true).icount(0).start().or_say();
     let mut wire = ours.into_stream();
     let mut byte = [0];
     wire.read_exact(&mut byte).unwrap();
@@ -55,6 +56,26 @@ fn the_host_can_hold_one_end_of_a_link() {
     wire.write_all(b"H").unwrap();
     assert_eq!(machine.wait(LIMIT).unwrap(), Exit::Code(3));
     assert_eq!(machine.console(), "hello met H\n");
+}
+
+/// The calls are answered only where that was asked for; by default the firmware meets a fault, as without a debugger.
+#[test]
+fn firmware_cannot_open_files_of_the_host_unless_semihosting_is_on() {
+    for (semihosting, told) in [(false, 2), (true, 1)] {
+        let kind = MachineKind::Mps2An521;
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("stolen");
+        let builder = Machine::builder(kind).elf(firmware(kind, "thief")).words([file.to_str().unwrap()]);
+        let mut machine = builder.semihosting(semihosting).start().or_say();
+        let (mut word, end) = ([0; 4], Instant::now() + LIMIT);
+        while word == [0; 4] {
+            machine.shared_ram().unwrap().read(0x8000_0000, &mut word).unwrap();
+            assert!(Instant::now() < end, "the firmware never tells");
+        }
+        assert_eq!(u32::from_le_bytes(word), told);
+        assert_eq!(file.exists(), semihosting, "a file of the host was opened");
+        assert_eq!(machine.wait(Duration::ZERO).unwrap(), Exit::Running, "QEMU survives the call");
+    }
 }
 
 #[test]

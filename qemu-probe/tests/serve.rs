@@ -10,7 +10,9 @@ use probe_rs::probe::DebugProbeSelector;
 use probe_rs::probe::list::Lister;
 use probe_rs::rtt::{Rtt, ScanRegion};
 use probe_rs::{MemoryInterface, Permissions, Session};
-use qemu_probe::{Machine, MachineKind, Server};
+use qemu_probe::{CoreView, Machine, MachineKind, ServeError, Server};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -18,7 +20,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What any probe-rs tool does, given `--probe 20b7:9db1:tcp:ADDRESS --chip-description-path ...`.
 fn open(server: &Server, kind: MachineKind) -> Session {
-    let selector: DebugProbeSelector = format!("20b7:9db1:tcp:{}", server.address()).parse().unwrap();
+    open_at(server, server.address(), kind)
+}
+
+fn open_at(server: &Server, address: std::net::SocketAddr, kind: MachineKind) -> Session {
+    let selector: DebugProbeSelector = format!("20b7:9db1:tcp:{address}").parse().unwrap();
     let accepted = std::thread::scope(|scope| {
         let accepting = scope.spawn(|| server.serve_next());
         let probe = Lister::new().open(selector).unwrap();
@@ -92,11 +98,21 @@ fn the_glasgow_driver_loads_runs_halts_breaks_and_reads_rtt_on_both_cores() {
 fn a_second_tool_is_turned_away_and_the_next_is_served_when_the_first_has_left() {
     let kind = MachineKind::Mps2An521;
     let machine = Machine::builder(kind).start().or_say();
-    let server = Server::bind("127.0.0.1:0", &machine).unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let lines = told.clone();
+    let server = Server::bind("127.0.0.1:0", &machine).unwrap().reporting(move |line| {
+        lines.lock().unwrap().push(line.to_string());
+    });
     let first = open(&server, kind);
     let mut second = std::net::TcpStream::connect(server.address()).unwrap();
     server.serve_next().unwrap();
-    assert_eq!(std::io::Read::read(&mut second, &mut [0]).unwrap_or(0), 0, "closed at once");
+    // "Who are you?", and the answer where the name of the probe is expected.
+    std::io::Write::write_all(&mut second, &[1, 1, 1, 0]).unwrap();
+    let mut answer = Vec::new();
+    std::io::Read::read_to_end(&mut second, &mut answer).unwrap();
+    assert_eq!(answer, b"\x01\x0dbusy: in use\0", "and then the connection is closed");
+    let told = told.lock().unwrap().join("; ");
+    assert!(told.starts_with("busy: turned away 127.0.0.1:"), "the server says {told:?}");
     drop(first);
     let end = Instant::now() + LIMIT;
     loop {
@@ -122,4 +138,64 @@ fn nonsense_ends_the_session_of_whoever_sent_it_and_nothing_else() {
     std::io::Write::write_all(&mut noise, b"GET / HTTP/1.1\r\n\r\n\0").unwrap();
     assert_eq!(std::io::Read::read(&mut noise, &mut [0]).unwrap_or(0), 0);
     assert_eq!(server.cores().status().unwrap().len(), kind.cores());
+}
+
+#[test]
+fn cores_that_a_tool_halted_run_on_when_its_connection_breaks() {
+    let kind = MachineKind::Mps2An521;
+    let machine = Machine::builder(kind).elf(firmware(kind, "counters")).shared_ram(true).start().or_say();
+    let server = Server::bind("127.0.0.1:0", &machine).unwrap();
+    let (line, far) = line_to(server.address());
+    let mut session = open_at(&server, line, kind);
+    let tick = symbol(kind, "tick1");
+    session.core(0).unwrap().halt(PATIENCE).unwrap();
+    session.core(1).unwrap().set_hw_breakpoint(tick).unwrap();
+    assert!(server.cores().wait_for_halt(1, LIMIT).unwrap());
+    assert_eq!(server.cores().status().unwrap(), [CoreView::Halted; 2]);
+    // A tool that is killed says nothing more: the session is never dropped, only its socket is closed.
+    far.recv().unwrap().shutdown(std::net::Shutdown::Both).unwrap();
+    let running = || server.cores().status().unwrap() == [CoreView::Running; 2];
+    let end = Instant::now() + LIMIT;
+    while !running() {
+        assert!(Instant::now() < end, "cores stay halted after the tool is gone");
+    }
+    let live = |core: u32| {
+        let mut word = [0; 4];
+        machine.shared_ram().unwrap().read(0x8000_0000 + 4 * core, &mut word).unwrap();
+        u32::from_le_bytes(word)
+    };
+    let before = [live(0), live(1)];
+    while live(0) == before[0] || live(1) == before[1] {
+        assert!(Instant::now() < end, "a core does not count");
+    }
+    assert!(running(), "the breakpoint is gone, too");
+    std::mem::forget(session);
+}
+
+/// A line to `address` that can be cut: its own address, and the far half of the connection once there is one.
+fn line_to(address: std::net::SocketAddr) -> (std::net::SocketAddr, std::sync::mpsc::Receiver<std::net::TcpStream>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let near = listener.local_addr().unwrap();
+    let (send, far) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let (client, server) = (listener.accept().unwrap().0, std::net::TcpStream::connect(address).unwrap());
+        server.set_nodelay(true).unwrap();
+        client.set_nodelay(true).unwrap();
+        send.send(server.try_clone().unwrap()).unwrap();
+        let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+        std::io::copy(&mut &client, &mut &server)
+    });
+    (near, far)
+}
+
+#[test]
+fn a_server_whose_machine_ends_says_so_and_ends() {
+    let kind = MachineKind::Mps2An521;
+    let machine = Machine::builder(kind).elf(firmware(kind, "faulty")).paused(true).start().or_say();
+    let server = Server::bind("127.0.0.1:0", &machine).unwrap();
+    server.cores().resume().unwrap();
+    let ended = server.run(&AtomicBool::new(false));
+    let Err(ServeError::Machine(error)) = ended else { panic!("{ended:?}") };
+    assert!(error.to_string().contains("Lockup"), "{error}");
 }

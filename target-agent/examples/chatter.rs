@@ -19,8 +19,8 @@ use embassy_executor::{SpawnToken, Spawner};
 use embassy_futures::yield_now;
 use embassy_time::{Duration, Timer};
 use static_cell::StaticCell;
-use stillpoint_agent::platform::semihosting::argument;
 use stillpoint_agent::platform::uart::{UartRx, UartTx};
+use stillpoint_agent::platform::words::argument;
 use stillpoint_agent::platform::{self, BoardId, Chip, MAX_CORES, Platform, uart};
 use stillpoint_agent::{
     Channel, CoreId, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, PerCore, Serial, StampKind, name,
@@ -120,7 +120,7 @@ fn spawn<S>(spawner: Spawner, task: Result<SpawnToken<S>, embassy_executor::Spaw
 fn main() -> ! {
     static EXECUTORS: [StaticCell<Executor>; 2] = [const { StaticCell::new() }; 2];
     platform::init();
-    let board = Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config");
+    let board = Chip::board().expect("start the board with the word board=A or board=B");
     let number = |text: &[u8]| core::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     let pause = argument("pause=", number).flatten().unwrap_or(0);
     let (zero, one) = match board {

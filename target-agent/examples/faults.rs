@@ -18,9 +18,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use embassy_executor::{SpawnToken, Spawner};
 use embassy_time::Timer;
 use static_cell::StaticCell;
-use stillpoint_agent::platform::semihosting::argument;
 use stillpoint_agent::platform::uart::{UartRx, UartTx};
 use stillpoint_agent::platform::watchdog::{self, InPark};
+use stillpoint_agent::platform::words::argument;
 use stillpoint_agent::platform::{self, BoardId, Chip, Platform, uart};
 use stillpoint_agent::{
     Channel, CoreId, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Serial, StampKind, name, watch,
@@ -191,7 +191,7 @@ fn main() -> ! {
     } else {
         platform::init();
     }
-    let board = Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config");
+    let board = Chip::board().expect("start the board with the word board=A or board=B");
     let (is_left, is_busy) = (board == BoardId(0), has("lock=", b"busy"));
     let (me, neighbour) = (NodeId(board.0 * 2), NodeId(board.0 * 2 + 1));
     let (name0, name1) = match board {
@@ -241,7 +241,7 @@ fn main() -> ! {
             spawn(spawner, relay(agent, from_far, outbox));
             let in_park = [(InPark::Fed, b"fed" as &[u8]), (InPark::Starved, b"starved")];
             if let Some((in_park, _)) = in_park.into_iter().find(|(_, word)| has("watchdog=", word)) {
-                watchdog::start(5 * Chip::COUNTER_HZ, in_park);
+                watchdog::start(5 * Chip::COUNTER_RATE.0, in_park);
                 spawn(spawner, feed());
             }
             is_busy.then(|| spawn(spawner, occupy(agent)));

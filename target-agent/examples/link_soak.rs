@@ -18,8 +18,8 @@ use embassy_time::Timer;
 use serde::{Deserialize, Serialize};
 use static_cell::StaticCell;
 use stillpoint_agent::faulty::{FaultPlan, Faults, Faulty};
-use stillpoint_agent::platform::semihosting::argument;
 use stillpoint_agent::platform::uart::{UartRx, UartTx};
+use stillpoint_agent::platform::words::argument;
 use stillpoint_agent::platform::{self, BoardId, Chip, Platform, uart};
 use stillpoint_agent::{
     Channel, CoreId, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Serial, StampKind, name, watch,
@@ -50,8 +50,8 @@ static LINK: Serial<Faulty<UartRx>, Faulty<UartTx>> = Serial::new();
 /// than the link is patient.
 static ARRIVING: FaultPlan = FaultPlan::new(Faults::NONE);
 static LEAVING: FaultPlan = FaultPlan::new(Faults::NONE);
-const SPOILED: Faults = Faults { delay: 200, delay_length: Chip::COUNTER_HZ / 200, ..Faults::bytes(10_000) };
-const CUT: Faults = Faults { cut: 40, cut_length: Chip::COUNTER_HZ, ..Faults::NONE };
+const SPOILED: Faults = Faults { delay: 200, delay_length: Chip::COUNTER_RATE.0 / 200, ..Faults::bytes(10_000) };
+const CUT: Faults = Faults { cut: 40, cut_length: Chip::COUNTER_RATE.0, ..Faults::NONE };
 
 /// What each core received, and how much of it was not what was due.
 static RECEIVED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
@@ -137,7 +137,7 @@ fn spawn<S>(spawner: Spawner, task: Result<SpawnToken<S>, embassy_executor::Spaw
 fn main() -> ! {
     static EXECUTORS: [StaticCell<Executor>; 2] = [const { StaticCell::new() }; 2];
     platform::init();
-    let board = Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config");
+    let board = Chip::board().expect("start the board with the word board=A or board=B");
     let me = NodeId(board.0 * 2);
     let neighbour = NodeId(me.0 + 1);
     let (zero, one) = match board {
@@ -167,8 +167,8 @@ fn main() -> ! {
     let (receiver, sender) = uart::open(1, baud).expect("UART1 is free");
     let seed = u64::from(board.0) << 32 | u64::from(baud);
     let line = Line {
-        receiver: Faulty::new(receiver.claim(), &ARRIVING, seed, Chip::counter),
-        sender: Faulty::new(sender.claim(), &LEAVING, !seed, Chip::counter),
+        receiver: Faulty::new(receiver.claim(), &ARRIVING, seed, || Chip::counter().0),
+        sender: Faulty::new(sender.claim(), &LEAVING, !seed, || Chip::counter().0),
     };
     let peer = NodeId((me.0 + 2) % 4);
     let (out, into) = ((name!("out"), &OUT), (name!("in"), &INTO));

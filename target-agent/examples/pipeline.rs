@@ -19,8 +19,8 @@
 
 use embassy_executor::{SpawnToken, Spawner};
 use static_cell::StaticCell;
-use stillpoint_agent::platform::semihosting::argument;
 use stillpoint_agent::platform::uart::{UartRx, UartTx};
+use stillpoint_agent::platform::words::argument;
 use stillpoint_agent::platform::{self, BoardId, Chip, Platform, uart};
 use stillpoint_agent::{
     Channel, CoreId, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Serial, StampKind, name, watch,
@@ -175,7 +175,7 @@ fn main() -> ! {
     platform::init();
     let number = |text: &[u8]| core::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     let halt_at = argument("halt-at=", number).flatten();
-    match Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config") {
+    match Chip::board().expect("start the board with the word board=A or board=B") {
         BoardId(0) => board_a(&EXECUTORS),
         _ => board_b(&EXECUTORS, halt_at),
     }

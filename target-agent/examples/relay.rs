@@ -187,7 +187,7 @@ fn main() -> ! {
     static MAILBOX: StaticCell<Mailbox<Message, 8>> = StaticCell::new();
     static EXECUTORS: [StaticCell<Executor<Chip>>; 2] = [const { StaticCell::new() }; 2];
     platform::init();
-    let board = Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config");
+    let board = Chip::board().expect("start the board with the word board=A or board=B");
     STILLPOINT_DEMO_STATUS.start();
 
     let (sender, receiver) = MAILBOX.init(Mailbox::new()).open(CoreId::ZERO, CoreId::ONE).expect("the first mailbox");

@@ -22,7 +22,7 @@ const LOGGER: NodeId = NodeId(1);
 
 /// Stands for a converter: what it says follows from nothing inside the system.
 fn read_level() -> u32 {
-    Chip::counter() & 0xFFF
+    Chip::counter().0 & 0xFFF
 }
 
 #[embassy_executor::task]

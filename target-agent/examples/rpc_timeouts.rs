@@ -12,7 +12,7 @@
 //! What you see: the watches `calls`, `timeouts`, `late` and `bites` of each node. Halt all nodes consistently, or stop
 //! one of them alone, for as long as you like: `calls` goes on where it was, and the others stay 0.
 //!
-//! Words on the command line (QEMU: `arg=...` in `-semihosting-config`):
+//! Words (`arguments` of the system file):
 //! - `board=A` or `board=B`: which board this is;
 //! - `calls=20`: each client makes 20 calls, then each node prints a line; expected output: `rpc_timeouts.out`;
 //! - `time=real`: logical time is off, so timers run on while a node stands still. Now halting makes timeouts fire and
@@ -21,14 +21,17 @@
 #![no_std]
 #![no_main]
 
+use core::cell::RefCell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
+use critical_section::Mutex;
 use embassy_executor::{SpawnToken, Spawner};
 use embassy_time::{Instant, Timer};
+use heapless::{Deque, String, Vec};
 use serde::{Deserialize, Serialize};
 use static_cell::StaticCell;
 use stillpoint_agent::platform::uart::{UartRx, UartTx};
-use stillpoint_agent::platform::{self, Chip, Platform, semihosting, uart};
+use stillpoint_agent::platform::{self, Chip, Platform, semihosting, uart, words};
 use stillpoint_agent::rpc::CallError;
 use stillpoint_agent::{
     Access, Channel, Client, CoreId, Envelope, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Rpc, Serial, Server,
@@ -49,9 +52,23 @@ struct Answer {
     square: u32,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+/// What the sensor measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Sample {
     number: u32,
+    reading: Reading,
+    unit: String<8>,
+    /// Up to four readings before this one, in hundredths.
+    before: Vec<u16, 4>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Reading {
+    /// Every tenth time the sensor warms up instead.
+    WarmingUp,
+    Value {
+        hundredths: u16,
+    },
 }
 
 const SERVER: NodeId = NodeId(0);
@@ -75,6 +92,8 @@ static FAR_QUESTIONS: Channel<Envelope<Question>, 4, 96> = Channel::new();
 static FAR_ANSWERS: Channel<Envelope<Answer>, 4, 96> = Channel::new();
 /// On board B: from core 1 to core 0.
 static SAMPLES: Channel<Sample> = Channel::new();
+/// On board B: the last samples that core 0 took.
+static RECENT: Mutex<RefCell<Deque<Sample, 4>>> = Mutex::new(RefCell::new(Deque::new()));
 static LINK: Serial<UartRx, UartTx> = Serial::new();
 
 /// Who may enter where: each client's thread its home and the server.
@@ -172,8 +191,15 @@ async fn watchdog(agent: Agent) {
 /// B.1 sends, B.0 takes; nothing depends on it.
 #[embassy_executor::task]
 async fn sense(mut samples: Outbox<Sample>) {
+    let mut before = Vec::new();
     for number in 0.. {
-        samples.send(&Sample { number }).await.unwrap();
+        let hundredths = 2_000 + (number % 100) as u16;
+        let reading = if number % 10 == 0 { Reading::WarmingUp } else { Reading::Value { hundredths } };
+        let unit = String::try_from("celsius").unwrap();
+        samples.send(&Sample { number, reading, unit, before: before.clone() }).await.unwrap();
+        if before.push(hundredths).is_err() {
+            before.clear();
+        }
         Timer::after_millis(50).await;
     }
 }
@@ -182,7 +208,15 @@ async fn sense(mut samples: Outbox<Sample>) {
 async fn collect(agent: Agent, mut samples: Inbox<Sample>) {
     let watch = watch!(agent, "samples").unwrap();
     loop {
-        watch.set(samples.recv().await.unwrap().number as i32 + 1);
+        let sample = samples.recv().await.unwrap();
+        watch.set(sample.number as i32 + 1);
+        critical_section::with(|section| {
+            let mut recent = RECENT.borrow_ref_mut(section);
+            if recent.is_full() {
+                recent.pop_front();
+            }
+            let _ = recent.push_back(sample);
+        });
     }
 }
 
@@ -204,17 +238,17 @@ fn line() -> Line<UartRx, UartTx> {
 #[cortex_m_rt::entry]
 fn main() -> ! {
     platform::init();
-    let calls = semihosting::argument("calls=", |word| core::str::from_utf8(word).ok()?.parse().ok()).flatten();
-    if semihosting::argument("time=", |word| word == b"real") == Some(true) {
+    let calls = words::argument("calls=", |word| core::str::from_utf8(word).ok()?.parse().ok()).flatten();
+    if words::argument("time=", |word| word == b"real") == Some(true) {
         platform::time().follow_real_time();
     }
-    if semihosting::argument("gate=", |word| word == b"off") == Some(true) {
+    if words::argument("gate=", |word| word == b"off") == Some(true) {
         RPC.leave_unprotected();
     }
     match Chip::board().map(|board| board.0) {
         Some(0) => board_a(calls),
         Some(1) => board_b(calls),
-        _ => panic!("start QEMU with arg=board=A or arg=board=B in -semihosting-config"),
+        _ => panic!("start the board with the word board=A or board=B"),
     }
 }
 
@@ -242,7 +276,7 @@ fn board_a(calls: Option<u32>) -> ! {
     let (far_answers, far_questions) =
         agent.serial(&LINK, line(), LinkConfig::BAUD_115200, FAR_CLIENT, out, into).unwrap();
     let clients = [(questions, answers), (far_questions, far_answers)];
-    let server = RPC.server(&agent, name!(call "square"), clients).unwrap();
+    let server = RPC.server(&agent, name!(serve "square"), clients).unwrap();
     agent.start().unwrap();
     EXECUTORS[0].init(Executor::new()).run(|spawner| {
         spawn(spawner, pump(agent));

@@ -16,8 +16,8 @@
 
 use embassy_executor::{SpawnToken, Spawner};
 use static_cell::StaticCell;
-use stillpoint_agent::platform::semihosting::argument;
 use stillpoint_agent::platform::uart::{UartRx, UartTx};
+use stillpoint_agent::platform::words::argument;
 use stillpoint_agent::platform::{self, BoardId, Chip, Platform, uart};
 use stillpoint_agent::sabotage::Sabotage;
 use stillpoint_agent::{
@@ -65,7 +65,7 @@ fn spawn<S>(spawner: Spawner, task: Result<SpawnToken<S>, embassy_executor::Spaw
 fn main() -> ! {
     static EXECUTORS: [StaticCell<Executor>; 2] = [const { StaticCell::new() }; 2];
     platform::init();
-    let board = Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config");
+    let board = Chip::board().expect("start the board with the word board=A or board=B");
     let me = NodeId(board.0 * 2);
     let neighbour = NodeId(me.0 + 1);
     let (zero, one) = match board {

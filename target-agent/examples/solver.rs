@@ -27,8 +27,8 @@ use embassy_executor::{SpawnToken, Spawner};
 use embassy_futures::select::{Either, select};
 use serde::{Deserialize, Serialize};
 use static_cell::StaticCell;
-use stillpoint_agent::platform::semihosting::argument;
 use stillpoint_agent::platform::uart::{UartRx, UartTx};
+use stillpoint_agent::platform::words::argument;
 use stillpoint_agent::platform::{self, BoardId, Chip, Platform, uart};
 use stillpoint_agent::{
     Channel, CoreId, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Serial, Shared, SharedHandle, StampKind, here,
@@ -367,7 +367,7 @@ fn main() -> ! {
         sequence_bug: bug(b"sequence"),
         race_bug: bug(b"race"),
     };
-    match Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config") {
+    match Chip::board().expect("start the board with the word board=A or board=B") {
         BoardId(0) => board_a(&EXECUTORS, wanted),
         _ => board_b(&EXECUTORS, wanted),
     }

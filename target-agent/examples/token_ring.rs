@@ -23,8 +23,8 @@ use embassy_executor::{SpawnToken, Spawner};
 use embassy_time::{Duration, Timer, with_timeout};
 use serde::{Deserialize, Serialize};
 use static_cell::StaticCell;
-use stillpoint_agent::platform::semihosting::argument;
 use stillpoint_agent::platform::uart::{UartRx, UartTx};
+use stillpoint_agent::platform::words::argument;
 use stillpoint_agent::platform::{self, BoardId, Chip, Platform, uart};
 use stillpoint_agent::{
     Channel, CoreId, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Serial, StampKind, name, trace, watch,
@@ -141,7 +141,7 @@ fn spawn<S>(spawner: Spawner, task: Result<SpawnToken<S>, embassy_executor::Spaw
 fn main() -> ! {
     static EXECUTORS: [StaticCell<Executor>; 2] = [const { StaticCell::new() }; 2];
     platform::init();
-    let board = Chip::board().expect("start QEMU with arg=board=A or arg=board=B in -semihosting-config");
+    let board = Chip::board().expect("start the board with the word board=A or board=B");
     let bug = argument("bug=", |bug| bug == b"duplicate").unwrap_or(false);
     let slow_lap = bug.then(|| number("late=").unwrap_or(SLOW_LAP));
     let (zero, one) = match board {

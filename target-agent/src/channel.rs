@@ -6,9 +6,30 @@ use crate::doorbell::Waiter;
 #[cfg(feature = "enabled")]
 use crate::lane::Lane;
 use crate::platform::{CoreId, Platform};
+use crate::sync::atomic::{AtomicU32, Ordering};
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU32, Ordering};
+#[cfg(feature = "enabled")]
+use stillpoint_core::control::RingLayout as Layout;
+
+/// A slot without the kit: no host looks at the numbers of messages.
+#[cfg(not(feature = "enabled"))]
+struct Layout;
+
+#[cfg(not(feature = "enabled"))]
+impl Layout {
+    const MAX_BYTES: usize = stillpoint_core::control::RingLayout::MAX_BYTES;
+
+    #[inline(always)]
+    const fn slot_word(begin: usize, end: usize, _number: u32) -> u32 {
+        begin as u32 | (end as u32) << 16
+    }
+
+    #[inline(always)]
+    const fn limits(slot_word: u32) -> (usize, usize) {
+        ((slot_word & 0xFFFF) as usize, (slot_word >> 16) as usize)
+    }
+}
 
 /// Memory for a channel of `T` from one core to another: `SLOTS` messages of at most `BYTES` bytes, stamp included.
 ///
@@ -46,10 +67,10 @@ pub struct Head {
     pub(crate) reverse: Lane,
 }
 
-/// One message: where in `bytes` it begins and ends, in 16 bits each, and the bytes: stamp and payload side by side.
+/// One message: `Layout::slot_word`, and the bytes: stamp and payload side by side.
 #[repr(C, align(4))]
 struct Slot<const BYTES: usize> {
-    limits: AtomicU32,
+    word: AtomicU32,
     bytes: UnsafeCell<[u8; BYTES]>,
 }
 
@@ -61,10 +82,9 @@ const _: () = assert!(core::mem::offset_of!(Slot<8>, bytes) == LIMITS && size_of
 #[cfg(feature = "enabled")]
 const _: () = {
     use core::mem::offset_of;
-    use stillpoint_core::control::RingLayout;
     assert!(offset_of!(Head, written) == 0 && offset_of!(Head, read) == 4 && offset_of!(Head, shape) == 8);
-    assert!(offset_of!(Head, forward) == 4 * (RingLayout::READ - 3) && size_of::<Lane>() == 4 * RingLayout::LANE);
-    assert!(offset_of!(Channel<u8, 1, 4>, slots) == 4 * RingLayout::HEAD && LIMITS == 4 * RingLayout::LIMITS);
+    assert!(offset_of!(Head, forward) == 4 * (Layout::READ - 3) && size_of::<Lane>() == 4 * Layout::LANE);
+    assert!(offset_of!(Channel<u8, 1, 4>, slots) == 4 * Layout::HEAD && LIMITS == 4 * Layout::LIMITS);
 };
 
 // SAFETY: a slot's bytes are used by the sender alone until it publishes the slot through `written`, and by the receiver
@@ -84,7 +104,10 @@ impl<T, const SLOTS: usize, const BYTES: usize> Channel<T, SLOTS, BYTES> {
     pub const fn new() -> Self {
         const {
             assert!(SLOTS.is_power_of_two() && SLOTS <= 1 << 15, "a channel has a power of two of slots");
-            assert!(BYTES.is_multiple_of(4) && BYTES < 1 << 15, "a slot has a multiple of four bytes");
+            assert!(
+                BYTES.is_multiple_of(4) && BYTES <= Layout::MAX_BYTES,
+                "a slot has a multiple of four bytes, at most 4092"
+            );
         }
         Self {
             head: Head {
@@ -100,14 +123,20 @@ impl<T, const SLOTS: usize, const BYTES: usize> Channel<T, SLOTS, BYTES> {
                 #[cfg(feature = "enabled")]
                 reverse: Lane::new(),
             },
-            slots: [const { Slot { limits: AtomicU32::new(0), bytes: UnsafeCell::new([0; BYTES]) } }; SLOTS],
+            slots: [const { Slot { word: AtomicU32::new(0), bytes: UnsafeCell::new([0; BYTES]) } }; SLOTS],
             carries: PhantomData,
         }
     }
 
+    /// What does not depend on the sizes, for oracles.
+    #[cfg(test)]
+    pub(crate) fn head(&self) -> &Head {
+        &self.head
+    }
+
     /// The channel without its sizes, for the end that is claimed. `None` if that end was claimed before.
     pub(crate) fn claim(&'static self, end: End) -> Option<Ring> {
-        let claimed = critical_section::with(|_| {
+        let claimed = crate::sync::critical_section::with(|_| {
             #[cfg(feature = "enabled")]
             self.head.shape.store((SLOTS as u32) | (size_of::<Slot<BYTES>>() as u32) << 16, Ordering::Relaxed);
             let before = self.head.claimed.load(Ordering::Relaxed);
@@ -168,11 +197,11 @@ impl Head {
 }
 
 impl Ring {
-    /// The place of the `index`-th message: its limits and its bytes.
+    /// The slot of the `index`-th message, from 0: its first word and its bytes.
     fn slot(&self, index: u32) -> (&'static AtomicU32, *mut u8) {
         let place = (index & (self.count - 1)) as usize;
         // SAFETY: `claim` took pointer, count and size from one static array of slots, and the mask keeps the place
-        // inside. A slot begins with its limits, and its bytes follow.
+        // inside. A slot begins with its first word, and its bytes follow.
         unsafe {
             let slot = self.slots.add(place * (LIMITS + self.bytes));
             (&*slot.cast(), slot.add(LIMITS).cast_mut())
@@ -195,22 +224,23 @@ impl Ring {
     #[inline]
     pub(crate) fn publish(&self, begin: usize, end: usize) {
         let written = self.head.written.load(Ordering::Relaxed);
-        let (limits, _) = self.slot(written);
-        limits.store(begin as u32 | (end as u32) << 16, Ordering::Relaxed);
-        self.head.written.store(written.wrapping_add(1), Ordering::Release);
+        let (word, _) = self.slot(written);
+        let number = written.wrapping_add(1);
+        word.store(Layout::slot_word(begin, end, number), Ordering::Relaxed);
+        self.head.written.store(number, Ordering::Release);
     }
 
     /// Publishes the last message once more. For tests of those who must find that out.
     #[cfg(feature = "sabotage")]
     pub(crate) fn publish_again(&self) {
         let written = self.head.written.load(Ordering::Relaxed);
-        let (limits, from) = self.slot(written.wrapping_sub(1));
+        let (word, from) = self.slot(written.wrapping_sub(1));
         let (_, to) = self.slot(written);
-        let limits = limits.load(Ordering::Relaxed) as usize;
+        let (begin, end) = Layout::limits(word.load(Ordering::Relaxed));
         if self.count > 1 && written.wrapping_sub(self.head.read.load(Ordering::Acquire)) < self.count {
             // SAFETY: both are slots of `bytes` bytes, different ones; the second is free, so only the sender uses it.
             unsafe { core::ptr::copy_nonoverlapping(from, to, self.bytes) };
-            self.publish(limits & 0xFFFF, limits >> 16);
+            self.publish(begin, end);
         }
     }
 
@@ -226,9 +256,8 @@ impl Ring {
         if self.head.written.load(Ordering::Acquire) == read {
             return None;
         }
-        let (limits, bytes) = self.slot(read);
-        let limits = limits.load(Ordering::Relaxed);
-        let (begin, end) = ((limits & 0xFFFF) as usize, (limits >> 16) as usize);
+        let (word, bytes) = self.slot(read);
+        let (begin, end) = Layout::limits(word.load(Ordering::Relaxed));
         // SAFETY: the slot is published, so the sender does not touch it until `free`, which needs this borrow to end.
         let bytes = unsafe { core::slice::from_raw_parts(bytes, self.bytes) };
         bytes.get(begin..end)

@@ -1,9 +1,9 @@
 //! A value that belongs to one core, for as long as the firmware runs, without masking its interrupts.
 use crate::platform::{CoreId, Platform};
+use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// Memory of zeros belongs to nobody, so that it needs no initial values in flash.
 const NOBODY: u8 = 0;
@@ -31,7 +31,7 @@ impl<P: Platform, T> CoreBound<P, T> {
 
     /// Puts the value in, for the calling core. Gives it back if there is one already.
     pub fn put(&self, value: T) -> Result<(), T> {
-        let mine = critical_section::with(|_| {
+        let mine = crate::sync::critical_section::with(|_| {
             let free = self.owner.load(Ordering::Relaxed) == NOBODY;
             if free {
                 self.owner.store(P::core().index() as u8 + 1, Ordering::Relaxed);

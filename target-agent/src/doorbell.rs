@@ -5,8 +5,8 @@
 //! core*. Flags are written by one side only, so no compare-and-swap is needed, and no lock between cores is taken.
 use crate::per_core::PerCore;
 use crate::platform::{Bell, CoreId, MAX_CORES, Platform};
+use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering, fence};
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering, fence};
 use core::task::Waker;
 
 /// How many places each core can wait at.
@@ -72,7 +72,7 @@ impl<P: Platform> Doorbells<P> {
     /// [`ClaimError::NoneLeft`] when all are taken.
     pub fn claim(&'static self, core: CoreId) -> Result<Waiter<P>, ClaimError> {
         // Claims are rare and may come from both cores: the cross-core lock is right here.
-        critical_section::with(|_| {
+        crate::sync::critical_section::with(|_| {
             let count = &self.claimed[core.index()];
             let place = count.load(Ordering::Relaxed);
             if usize::from(place) >= WAITERS {

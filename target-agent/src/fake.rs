@@ -13,6 +13,7 @@ use std::boxed::Box;
 use std::sync::Arc;
 use std::task::Wake;
 use std::vec::Vec;
+use stillpoint_core::time::{CounterRate, Counts};
 
 std::thread_local! {
     static CORE: Cell<CoreId> = const { Cell::new(CoreId::ZERO) };
@@ -100,7 +101,7 @@ impl Flag {
 
 // SAFETY: every static of a test is used by that test's one thread only, so one context at a time uses any entry.
 unsafe impl Platform for Fake {
-    const COUNTER_HZ: u32 = 1_000_000;
+    const COUNTER_RATE: CounterRate = CounterRate(1_000_000);
     const LONG_COUNTER_BITS: u32 = 40;
 
     fn core() -> CoreId {
@@ -119,13 +120,13 @@ unsafe impl Platform for Fake {
     fn ring(core: CoreId, bell: Bell) {
         RUNG.with_borrow_mut(|rung| rung.push((core, bell)));
     }
-    fn counter() -> u32 {
-        COUNTER.get() as u32
+    fn counter() -> Counts<u32> {
+        Self::long_counter().low()
     }
-    fn long_counter() -> u64 {
-        COUNTER.get()
+    fn long_counter() -> Counts {
+        Counts(COUNTER.get())
     }
-    fn set_alarm(_after: Option<u32>) {}
+    fn set_alarm(_after: Option<Counts<u32>>) {}
     fn doorbells() -> &'static Doorbells<Self> {
         DOORBELLS.with(|bells| *bells)
     }
@@ -147,8 +148,8 @@ unsafe impl Platform for Fake {
         FROZEN.set(false);
     }
     #[cfg(feature = "enabled")]
-    fn delay(_at: u64) -> u64 {
-        0
+    fn delay(_at: Counts) -> Counts {
+        Counts(0)
     }
     #[cfg(feature = "enabled")]
     fn poll_lines() {}

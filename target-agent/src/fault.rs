@@ -51,7 +51,7 @@ impl<P: Platform> FaultHandlers<P> {
         }
         // The handler itself crashes again and again; what it wrote the first time can still be read.
         loop {
-            core::hint::spin_loop();
+            crate::sync::spin_loop();
         }
     }
 

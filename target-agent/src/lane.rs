@@ -3,7 +3,7 @@
 //! A marker is always the last item of a channel, so one slot is enough, and halting cannot fail because a ring is full.
 //! Each slot is written by one core and read by the other; a revision that is odd while the slot changes keeps a reader
 //! from half a marker.
-use core::sync::atomic::{AtomicU32, Ordering, fence};
+use crate::sync::atomic::{AtomicU32, Ordering, fence};
 use stillpoint_core::predicate::{Reached, SLOTS};
 use stillpoint_core::{HaltId, HaltMarker, HaltOrder, NodeId};
 
@@ -28,6 +28,14 @@ pub(crate) struct Taken {
     revision: u32,
     release: u32,
     predicates: [u32; SLOTS],
+}
+
+impl Taken {
+    /// Takes the marker in the slot once more: a crash may have come between taking it and doing what it asks for. A node
+    /// that has done it ignores it.
+    pub(crate) fn forget_marker(&mut self) {
+        self.revision = 0;
+    }
 }
 
 impl Lane {
@@ -70,7 +78,7 @@ impl Lane {
             fence(Ordering::Acquire);
             if revision & 1 != 0 || self.revision.load(Ordering::Relaxed) != revision {
                 // The other core is just writing; it does so with its interrupts masked and is done soon.
-                core::hint::spin_loop();
+                crate::sync::spin_loop();
                 continue;
             }
             taken.revision = revision;

@@ -22,6 +22,8 @@ pub mod fault;
 pub mod faulty;
 #[cfg(feature = "enabled")]
 mod lane;
+#[cfg(any(all(feature = "mps2-an521", target_os = "none"), test))]
+mod lock;
 pub mod log;
 mod macros;
 pub mod mailbox;
@@ -36,6 +38,8 @@ mod open_error;
 mod per_core;
 pub mod platform;
 pub mod port;
+#[cfg(any(all(feature = "mps2-an521", target_os = "none"), test))]
+mod receive_ring;
 #[cfg(feature = "replay")]
 pub mod replay;
 #[cfg(feature = "enabled")]
@@ -54,6 +58,7 @@ pub mod shared;
 #[cfg(not(feature = "enabled"))]
 #[path = "plain/shared.rs"]
 pub mod shared;
+mod sync;
 #[cfg(feature = "enabled")]
 mod tap;
 #[cfg(not(feature = "enabled"))]
@@ -79,3 +84,5 @@ pub use stillpoint_core::{Event, NodeId, PortId, StampKind};
 
 #[cfg(test)]
 mod fake;
+#[cfg(all(feature = "calls", test))]
+mod preempt;

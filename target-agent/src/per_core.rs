@@ -31,10 +31,26 @@ impl<P: Platform, T> PerCore<P, T> {
         &self.own[core.index()]
     }
 
+    /// The entry of a core, for oracles.
+    #[cfg(test)]
+    pub(crate) fn peek(&self, core: usize) -> &T {
+        &self.own[core]
+    }
+
     /// Gives `f` the entry of the core that calls, with its interrupts masked.
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
         P::masked(|| f(&self.own[P::core().index()]))
+    }
+}
+
+/// Keeps the type that contains it on one core: it is neither `Send` nor `Sync`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StaysHere(PhantomData<*mut ()>);
+
+impl StaysHere {
+    pub const fn new() -> Self {
+        Self(PhantomData)
     }
 }
 

@@ -4,6 +4,7 @@
 //! stamps it and moves an index. A future commits in the poll that returns `Ready`; dropped before that it did nothing.
 use crate::channel::{End, Ring};
 use crate::doorbell::Waiter;
+use crate::per_core::StaysHere;
 use crate::platform::{CoreId, Platform};
 #[cfg(feature = "sabotage")]
 use crate::sabotage::Sabotage;
@@ -37,19 +38,26 @@ pub enum ReceiveError {
 }
 
 /// The end of a channel into which a node puts messages.
+///
+/// It stays on the core of its agent, whose node counts what is sent: it is not `Send`.
+/// ```compile_fail,E0277
+/// fn moves_to_another_core<T: Send>() {}
+/// moves_to_another_core::<stillpoint_agent::port::Outbox<(), u32>>();
+/// ```
 pub struct Outbox<P: 'static, T> {
     tap: Tap,
     ring: Ring,
     room: Waiter<P>,
     peer: CoreId,
     carries: PhantomData<fn(T)>,
+    _stays_here: StaysHere,
 }
 
 impl<P: Platform, T> Outbox<P, T> {
     pub(crate) fn open(tap: Tap, ring: Ring, me: CoreId, peer: CoreId) -> Option<Self> {
         let room = P::doorbells().claim(me).ok()?;
         ring.head.set_waiter(End::Sender, &room);
-        Some(Self { tap, ring, room, peer, carries: PhantomData })
+        Some(Self { tap, ring, room, peer, carries: PhantomData, _stays_here: StaysHere::new() })
     }
 
     /// Has the agent do something wrong at this end, for messages once `after` more were sent. For tests.
@@ -147,19 +155,26 @@ impl<P: Platform, T: Serialize> Outbox<P, T> {
 }
 
 /// The end of a channel from which a node takes messages.
+///
+/// It stays on the core of its agent, whose node counts what is received: it is not `Send`.
+/// ```compile_fail,E0277
+/// fn moves_to_another_core<T: Send>() {}
+/// moves_to_another_core::<stillpoint_agent::port::Inbox<(), u32>>();
+/// ```
 pub struct Inbox<P: 'static, T> {
     tap: Tap,
     ring: Ring,
     mail: Waiter<P>,
     peer: CoreId,
     carries: PhantomData<fn() -> T>,
+    _stays_here: StaysHere,
 }
 
 impl<P: Platform, T> Inbox<P, T> {
     pub(crate) fn open(tap: Tap, ring: Ring, peer: CoreId, me: CoreId) -> Option<Self> {
         let mail = P::doorbells().claim(me).ok()?;
         ring.head.set_waiter(End::Receiver, &mail);
-        Some(Self { tap, ring, mail, peer, carries: PhantomData })
+        Some(Self { tap, ring, mail, peer, carries: PhantomData, _stays_here: StaysHere::new() })
     }
 
     /// The next message wakes `waker`.

@@ -1,5 +1,5 @@
 //! What a core remembers across a reset, in memory that the start of the program leaves alone.
-use core::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicU32, Ordering};
 use stillpoint_core::log::Recording;
 use stillpoint_core::{EventNumber, HaltId};
 
@@ -87,9 +87,9 @@ impl Retained {
                 place.store(word, Ordering::Relaxed);
             }
             // Not merged with the other copy: a reset between the two must find one of them whole.
-            core::sync::atomic::compiler_fence(Ordering::SeqCst);
+            crate::sync::atomic::compiler_fence(Ordering::SeqCst);
             check.store(check_of(words), Ordering::Relaxed);
-            core::sync::atomic::compiler_fence(Ordering::SeqCst);
+            crate::sync::atomic::compiler_fence(Ordering::SeqCst);
         }
     }
 }

@@ -8,14 +8,17 @@ use crate::core_bound::CoreBound;
 use crate::doorbell::Waiter;
 use crate::per_core::CoreWaker;
 use crate::platform::Platform;
-use crate::time::TICK_SHIFT;
+use crate::sync::{Mutant, mutated};
 use core::future::poll_fn;
 use core::ops::Range;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use embassy_futures::select::select;
 use embedded_io_async::{Read, Write};
+#[cfg(feature = "enabled")]
+use stillpoint_core::link::LinkEvent;
 use stillpoint_core::link::{Config, Counters, Lane, Link, LinkPhase, MAX_FRAME, wire_bytes};
+use stillpoint_core::time::Ticks;
 
 #[cfg(feature = "enabled")]
 mod wired;
@@ -68,9 +71,22 @@ struct Inner<P: 'static, R, T, const W: usize, const F: usize> {
     out: Stage<P>,
     into: Stage<P>,
     oversized: u32,
+    moving: Moving,
     /// The peer was reset since the link was last up: the next session is not the old one gone on.
     #[cfg(feature = "enabled")]
     peer_was_reset: bool,
+    /// What the node is being told.
+    #[cfg(feature = "enabled")]
+    untold: Option<LinkEvent>,
+}
+
+/// A message between a ring and the link: for a moment it is in both. A crash there must not double it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moving {
+    /// The number the link had for its next item before it took the message from the ring.
+    out: Option<u8>,
+    /// How many messages the ring had before it took the message from the link.
+    into: Option<u32>,
 }
 
 /// What a link counted since it was opened.
@@ -93,11 +109,18 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
 
     /// What the link counted. `None` on another core than its own.
     pub fn report(&self) -> Option<LinkReport> {
-        self.line.try_with(|inner| LinkReport {
+        let report = |inner: &mut Inner<P, R, T, W, F>| LinkReport {
             phase: inner.link.phase(),
             counters: *inner.link.counters(),
             oversized: inner.oversized,
-        })
+        };
+        if mutated(Mutant::AnyUseIsAPump) { self.line.try_with(report) } else { self.briefly(report) }
+    }
+
+    /// Gives `look` what the link consists of, with interrupts masked: whoever finds the link in use has interrupted its
+    /// pump. `None` there, and on another core than its own.
+    fn briefly<A>(&self, look: impl FnOnce(&mut Inner<P, R, T, W, F>) -> A) -> Option<A> {
+        P::masked(|| self.line.try_with(look))
     }
 
     pub(crate) fn open(
@@ -110,7 +133,7 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
     ) -> Option<()> {
         out.ring.head.set_waiter(End::Receiver, &out.waiter);
         into.ring.head.set_waiter(End::Sender, &into.waiter);
-        let link = Link::new(config, incarnation);
+        let link = Link::new(config, crate::time::tick_rate::<P>(), incarnation);
         let frame = [0; wire_bytes(MAX_FRAME)];
         let inner = Inner {
             link,
@@ -120,8 +143,11 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
             out,
             into,
             oversized: 0,
+            moving: Moving::default(),
             #[cfg(feature = "enabled")]
             peer_was_reset: false,
+            #[cfg(feature = "enabled")]
+            untold: None,
         };
         self.line.put(inner).ok()
     }
@@ -134,8 +160,11 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Serial<P, R
             let work = poll_fn(|context| if pump(context.waker()) { Poll::Ready(()) } else { Poll::Pending });
             // The link wants to be pumped then even if nothing happens.
             let now = link_time::<P>();
-            let deadline = self.line.try_with(|inner| inner.link.next_deadline(now)).flatten();
-            select(work, crate::time::sleep(u64::from(ticks_until(deadline, now)) << TICK_SHIFT)).await;
+            // While a frame waits for the UART, which wakes the pump, the link can send nothing else.
+            let deadline =
+                self.briefly(|inner| if inner.unsent.is_empty() { inner.link.next_deadline(now) } else { None });
+            let deadline = deadline.flatten();
+            select(work, crate::time::sleep(ticks_until(deadline, now).counts())).await;
         }
     }
 }
@@ -146,15 +175,16 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Default for Serial<P, R,
     }
 }
 
-/// The time of links: real time, in log ticks.
-pub(crate) fn link_time<P: Platform>() -> u32 {
-    (P::long_counter() >> TICK_SHIFT) as u32
+/// The time of links: real time.
+pub(crate) fn link_time<P: Platform>() -> Ticks<u32> {
+    P::long_counter().ticks().low()
 }
 
 impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
     fn pump(&mut self, flow: Flow, waker: &Waker, hear: &mut Hear<'_>) -> bool {
         let now = link_time::<P>();
         self.link.set_stopped(flow != Flow::Running);
+        self.tell_rest(hear);
         let mut moved = self.bytes_in(now, waker, hear);
         if let Some(event) = self.link.on_tick(now) {
             self.tell(event, hear);
@@ -171,19 +201,14 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
         moved | self.bytes_out(now, waker)
     }
 
-    fn bytes_in(&mut self, now: u32, waker: &Waker, hear: &mut Hear<'_>) -> bool {
+    fn bytes_in(&mut self, now: Ticks<u32>, waker: &Waker, hear: &mut Hear<'_>) -> bool {
         let mut bytes = [0; 64];
         let count = poll_once(pin!(self.line.receiver.read(&mut bytes)), waker);
         for &byte in bytes.iter().take(count) {
             if let Some(event) = self.link.on_byte(byte, now) {
                 self.tell(event, hear);
             }
-            while let Some(item) = self.link.front(Lane::Control) {
-                if !item.before_reset {
-                    wired::control(item.bytes, hear);
-                }
-                self.link.take(Lane::Control);
-            }
+            self.tell_rest(hear);
         }
         count > 0
     }
@@ -193,10 +218,13 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
         let mut moved = false;
         // Between two sessions nothing leaves: what was counted in the old one must not arrive in the new one.
         while let Some(message) = self.out.ring.front().filter(|_| !self.is_between_sessions()) {
+            self.moving.out = Some(self.link.ledger(Lane::Data).sent_end);
             if self.link.send(Lane::Data, message).is_err() {
+                self.moving.out = None;
                 break;
             }
             self.out.ring.free();
+            self.moving.out = None;
             self.out.ring.head.wake::<P>(End::Sender, self.out.waiter.core());
             moved = true;
         }
@@ -213,18 +241,20 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
             match slot.get_mut(..length) {
                 Some(room) => {
                     room.copy_from_slice(item.bytes);
+                    self.moving.into = Some(self.into.ring.head.count(true));
                     self.into.ring.publish(0, length);
                     self.into.ring.head.wake::<P>(End::Receiver, self.into.waiter.core());
                 }
                 None => self.oversized = self.oversized.wrapping_add(1),
             }
             self.link.take(Lane::Data);
+            self.moving.into = None;
             moved = true;
         }
         moved
     }
 
-    fn bytes_out(&mut self, now: u32, waker: &Waker) -> bool {
+    fn bytes_out(&mut self, now: Ticks<u32>, waker: &Waker) -> bool {
         let mut moved = false;
         loop {
             if self.unsent.is_empty() {
@@ -245,8 +275,8 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
 }
 
 /// How long to sleep until a deadline, which is a time; without one the link is looked at now and then all the same.
-fn ticks_until(deadline: Option<u32>, now: u32) -> u32 {
-    deadline.map_or(1 << 20, |deadline| deadline.wrapping_sub(now))
+fn ticks_until(deadline: Option<Ticks<u32>>, now: Ticks<u32>) -> Ticks<u32> {
+    deadline.map_or(Ticks(1 << 20), |deadline| deadline.wrapping_since(now))
 }
 
 /// What a transfer could do at once; an error of the line counts as nothing, and the link repeats what is lost.
@@ -260,15 +290,20 @@ fn poll_once<E>(transfer: core::pin::Pin<&mut impl Future<Output = Result<usize,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stillpoint_core::time::{Counts, TickRate};
+
+    /// A counter of 20 MHz, as the reference board's.
+    const RATE: TickRate = TickRate(1_250_000);
 
     #[test]
     fn the_pump_sleeps_as_long_as_the_link_is_patient_however_long_the_board_has_run() {
-        let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
-        for now in [0, 5_000_000, u32::MAX - 10] {
+        let mut link = Link::<4, 64>::new(Config::BAUD_115200, RATE, 1);
+        for now in [0, 5_000_000, u32::MAX - 10].map(Ticks) {
             let mut frame = [0; wire_bytes(MAX_FRAME)];
             let _ = link.on_tick(now);
             while link.poll_transmit(now, &mut frame).is_ok_and(|length| length.is_some()) {}
-            assert_eq!(ticks_until(link.next_deadline(now), now), Config::BAUD_115200.hello_interval);
+            // 100 ms.
+            assert_eq!(ticks_until(link.next_deadline(now), now).counts(), Counts(2_000_000));
         }
     }
 }

@@ -65,7 +65,7 @@ impl<T> Copy for SharedHandle<T> {}
 
 impl<T: Send> SharedHandle<T> {
     pub(crate) fn open(shared: &'static Shared<T>, agent: &'static dyn Accesses, name: Name) -> Self {
-        let name = critical_section::with(|key| {
+        let name = crate::sync::critical_section::with(|key| {
             let first = shared.name.borrow(key);
             first.set(first.get().or(Some(name)));
             first.get().unwrap_or(name)
@@ -81,7 +81,7 @@ impl<T: Send> SharedHandle<T> {
     /// # Panics
     /// From inside a write of the same object, or if a core crashed inside one.
     pub fn read<R>(&self, place: Name, look: impl FnOnce(&T) -> R) -> R {
-        let (result, then) = critical_section::with(|key| {
+        let (result, then) = crate::sync::critical_section::with(|key| {
             let value = self.shared.value.borrow(key).try_borrow().expect(IN_USE);
             let then = self.access(key, AccessKind::Read, place);
             (look(&value), then)
@@ -97,7 +97,7 @@ impl<T: Send> SharedHandle<T> {
     /// # Panics
     /// From inside an access of the same object, or if a core crashed inside one.
     pub fn write<R>(&self, place: Name, change: impl FnOnce(&mut T) -> R) -> R {
-        let (result, then) = critical_section::with(|key| {
+        let (result, then) = crate::sync::critical_section::with(|key| {
             let mut value = self.shared.value.borrow(key).try_borrow_mut().expect(IN_USE);
             let then = self.access(key, AccessKind::Write, place);
             (change(&mut value), then)

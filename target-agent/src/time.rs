@@ -4,8 +4,7 @@
 //! equation and nothing more; `TimeDriver` gives each core one of them, with its own queue and its own alarm, as
 //! embassy's time. Instants of two cores can be compared only while their delays are equal.
 
-/// One tick of logs and links is this many counts of the platform's counter, as a shift.
-pub(crate) const TICK_SHIFT: u32 = 4;
+use stillpoint_core::time::{Counts, TickRate};
 
 #[cfg(feature = "enabled")]
 mod line;
@@ -14,23 +13,34 @@ mod line;
 mod line;
 pub use line::TimeLine;
 
+/// The rate of the ticks of logs and links.
+pub(crate) const fn tick_rate<P: crate::platform::Platform>() -> TickRate {
+    const {
+        match P::COUNTER_RATE.ticks() {
+            Some(rate) => rate,
+            None => panic!("the rate of the platform's counter must be a multiple of 16 Hz"),
+        }
+    }
+}
+
 /// Joins a fine 32-bit counter with a coarse estimate of the same time that lies less than 2^31 counts off.
 ///
 /// # Example: the estimate says which wrap, the counter says where in it
 /// ```
 /// use stillpoint_agent::time::join_counters;
-/// assert_eq!(join_counters(0x0000_0005, 0x1_FFFF_FF00), 0x2_0000_0005);
-/// assert_eq!(join_counters(0xFFFF_FFF0, 0x2_0000_0100), 0x1_FFFF_FFF0);
+/// use stillpoint_core::time::{Counts, TickRate};
+/// assert_eq!(join_counters(Counts(0x0000_0005), Counts(0x1_FFFF_FF00)), Counts(0x2_0000_0005));
+/// assert_eq!(join_counters(Counts(0xFFFF_FFF0), Counts(0x2_0000_0100)), Counts(0x1_FFFF_FFF0));
 /// ```
 #[must_use]
-pub const fn join_counters(fine: u32, coarse: u64) -> u64 {
-    let off = fine.wrapping_sub(coarse as u32) as i32;
-    coarse.wrapping_add_signed(off as i64)
+pub const fn join_counters(fine: Counts<u32>, coarse: Counts) -> Counts {
+    let off = fine.wrapping_since(coarse.low()).0 as i32;
+    Counts(coarse.0.wrapping_add_signed(off as i64))
 }
 
-/// Sleeps for so many counts of the calling core's time line.
-pub(crate) async fn sleep(counts: u64) {
-    let until = embassy_time_driver::now().wrapping_add(counts);
+/// Sleeps for so long on the calling core's time line.
+pub(crate) async fn sleep(time: Counts) {
+    let until = embassy_time_driver::now().wrapping_add(time.0);
     core::future::poll_fn(|context| {
         if embassy_time_driver::now() >= until {
             return core::task::Poll::Ready(());

@@ -1,6 +1,7 @@
 //! Events as a trace has them.
 use serde::Serialize;
 use std::fmt;
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{EventKind, EventNumber};
 
 /// One event: which node, and its number there, with the epoch in the upper 8 bits.
@@ -41,7 +42,7 @@ pub struct Event {
     /// Which.
     pub id: EventId,
     /// When, in the node's ticks; none where the log does not say.
-    pub time: Option<u64>,
+    pub time: Option<Ticks>,
     /// When the recorder read it, in microseconds since it began.
     pub wall: u64,
     /// What happened: kind, what it is about, value.
@@ -112,8 +113,8 @@ pub enum Why {
     Missing(u8),
     /// The node was silent for longer than the reader wanted to wait.
     Silent(u8),
-    /// Several lives of the node may have sent the message.
-    WhichLife(u8),
+    /// The node was reset before all of its log was read, which may have told of a message.
+    Unread(u8),
     /// The node's log contradicts others.
     Damage(u8),
 }
@@ -128,7 +129,7 @@ impl Why {
             | Self::After(node)
             | Self::Missing(node)
             | Self::Silent(node)
-            | Self::WhichLife(node)
+            | Self::Unread(node)
             | Self::Damage(node) => node,
         }
     }
@@ -142,9 +143,7 @@ impl Why {
             Self::After(_) => format!("{node} sent a message that led here after its recording ended"),
             Self::Missing(_) => format!("{node} is not in the trace"),
             Self::Silent(_) => format!("{node} was silent for too long"),
-            Self::WhichLife(_) => {
-                format!("{node} was reset, and which of its lives sent a message that led here is not known")
-            }
+            Self::Unread(_) => format!("{node} was reset before all of its log was read"),
             Self::Damage(_) => format!("the log of {node} is damaged"),
         }
     }

@@ -128,7 +128,8 @@ mod tests {
         for epoch in epochs {
             for count in 1..=3 {
                 let number = EventNumber(u32::from(*epoch) << 24 | count);
-                let record = Record { event: Event::local(0), number, time: 0, message: None };
+                let record =
+                    Record { event: Event::local(0), number, time: stillpoint_core::time::Ticks(0), message: None };
                 builder.push(0, 0, Item::Record(record));
             }
         }

@@ -58,7 +58,7 @@ impl History {
                 return Err(TraceError::GivenUp(path.to_owned()));
             }
         }
-        Ok(builder.finish(reader.damage.map(|damage| damage.to_string())))
+        Ok(builder.finish(reader.damage.map(|damage| damage.to_string())).ended(reader.ended))
     }
 
     /// The order of what a file holds.
@@ -66,7 +66,16 @@ impl History {
     pub fn of(trace: &TraceFile) -> Self {
         let mut builder = Builder::new(&trace.header);
         trace.chunks.iter().for_each(|chunk| builder.chunk(chunk));
-        builder.finish(trace.damage.as_ref().map(ToString::to_string))
+        builder.finish(trace.damage.as_ref().map(ToString::to_string)).ended(trace.ended)
+    }
+
+    /// Notes that a file without damage has no end.
+    fn ended(mut self, ended: Option<u64>) -> Self {
+        let is_damaged = self.notes.iter().any(|note| matches!(note, Note::Damage { .. }));
+        if ended.is_none() && !is_damaged {
+            self.notes.push(Note::NoEnd);
+        }
+        self
     }
 
     /// How many entries a clock has.

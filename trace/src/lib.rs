@@ -21,6 +21,7 @@ mod note;
 mod order;
 mod pattern;
 mod place;
+mod printable;
 pub mod races;
 #[cfg(test)]
 mod random_run;
@@ -29,6 +30,7 @@ mod restricted_tests;
 mod row;
 pub mod show;
 mod shown;
+mod side;
 mod sketch;
 mod view;
 
@@ -45,7 +47,9 @@ pub use names::kind_name;
 pub use nearest::{did_you_mean, nearest};
 pub use note::Note;
 pub use order::CausalOrder;
+pub use printable::{JsonEscapes, Printable, is_unprintable};
 pub use row::Row;
 pub use shown::Shown;
+pub use side::Side;
 pub use sketch::Sketch;
 pub use view::{Restricted, View, ViewError};

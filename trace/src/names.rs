@@ -1,4 +1,5 @@
 //! Names for what a trace has numbers for.
+use crate::Side;
 use crate::{Event, EventId, Header, NodeInfo};
 use stillpoint_core::EventKind;
 
@@ -81,7 +82,7 @@ impl Header {
                 return Some(name.map_or_else(|| what.arg.to_string(), str::to_owned));
             }
             EventKind::Local => "trace",
-            EventKind::Call | EventKind::Return => "call",
+            EventKind::Call | EventKind::Return => self.side(node, what.arg).name_kind(),
             EventKind::Enter => "enter",
             EventKind::Access => "shared",
             EventKind::Timer
@@ -95,6 +96,11 @@ impl Header {
         Some(self.text(node, names, what.arg).map_or_else(|| what.arg.to_string(), str::to_owned))
     }
 
+    /// Which end of a remote procedure the events with this name are at.
+    pub(crate) fn side(&self, node: u8, name: u16) -> Side {
+        if self.text(node, Side::Server.name_kind(), name).is_some() { Side::Server } else { Side::Caller }
+    }
+
     /// What an event is, as the expressions of breakpoints write it: `send(out)`, `call(add)`, `watch(total) = 3`.
     #[must_use]
     pub fn action(&self, node: u8, what: &stillpoint_core::Event) -> String {
@@ -102,6 +108,8 @@ impl Header {
         let kind = match what.kind {
             EventKind::Access if what.value & 1 == 1 => "write",
             EventKind::Access => "read",
+            EventKind::Call => self.side(node, what.arg).call_word(),
+            EventKind::Return => self.side(node, what.arg).return_word(),
             kind => kind_name(kind),
         };
         match (self.about(node, what), what.kind) {

@@ -73,6 +73,8 @@ pub enum Note {
         /// The events.
         events: Vec<EventId>,
     },
+    /// The file has no end frame: the recorder was stopped before it could finish, or the file was cut.
+    NoEnd,
     /// The file is damaged; what lies before is read.
     Damage {
         /// Where and how.
@@ -120,6 +122,11 @@ impl Note {
                     "log damage: each of these happened before the next and the last before the first: {}",
                     names.join(", ")
                 )
+            }
+            Self::NoEnd => {
+                "the recording has no end: the recorder was stopped before it could finish, or the file was cut; \
+                            events may be missing at the end"
+                    .into()
             }
             Self::Damage { why } => why.clone(),
         }

@@ -4,6 +4,7 @@ use crate::expr::{Match, Term};
 use crate::local::{Moment, is_beyond, truth, walk};
 use crate::order::clock::newer;
 use crate::{EventId, History};
+use stillpoint_core::NodeId;
 
 /// Which events of a trace are looked at; all others only carry order.
 pub type Only<'a> = &'a dyn Fn(usize) -> bool;
@@ -24,6 +25,9 @@ pub(crate) struct Pattern {
     pub terms: Vec<(Term, Option<u16>)>,
 }
 
+/// See [`Pattern::key`].
+pub(crate) type PatternKey = Vec<(NodeId, Match, Option<u16>)>;
+
 /// The events of a trace that a pattern names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matches {
@@ -36,12 +40,9 @@ pub(crate) struct Matches {
 }
 
 impl Pattern {
-    /// Whether both name the same events, however they are written.
-    pub fn is_same(&self, other: &Self) -> bool {
-        let key = |pattern: &Self| -> Vec<_> {
-            pattern.terms.iter().map(|(term, nth)| (term.node, term.what.clone(), *nth)).collect()
-        };
-        key(self) == key(other)
+    /// What is equal for patterns that name the same events, however they are written.
+    pub fn key(&self) -> PatternKey {
+        self.terms.iter().map(|(term, nth)| (term.node, term.what.clone(), *nth)).collect()
     }
 
     /// The nodes on which it may occur.

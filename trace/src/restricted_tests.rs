@@ -32,6 +32,13 @@ fn told_twice() -> Sketch {
     sketch
 }
 
+/// The origin of a port with a message: for a receive, the event that sent it.
+fn origin(whole: &History, node: u8, record: &Record) -> u32 {
+    let at = whole.index_of(EventId { node, number: record.number.0 }).unwrap();
+    let partner = whole.events[at].partner.filter(|_| record.event.kind == EventKind::Receive);
+    partner.map_or(0, |partner| partner.number)
+}
+
 /// The same run as nodes with vector stamps log it that record only what `keeps` says.
 fn restricted(mut sketch: Sketch, keeps: impl Fn(u8, &Record) -> bool) -> History {
     let whole = sketch.history();
@@ -41,10 +48,12 @@ fn restricted(mut sketch: Sketch, keeps: impl Fn(u8, &Record) -> bool) -> Histor
     let mut builder = Builder::new(sketch.header());
     let mut told: Vec<Option<(u32, Vec<u32>)>> = vec![None; whole.width()];
     let mut counts = vec![vec![0; 8]; whole.width()];
+    let mut origins = counts.clone();
     for (wall, (node, item)) in sketch.items().enumerate() {
         let (Item::Record(record), at) = (&item, usize::from(node)) else { continue };
         if let Some(message) = record.message {
             counts[at][usize::from(record.event.arg)] = message;
+            origins[at][usize::from(record.event.arg)] = origin(&whole, node, record);
         }
         if !keeps(node, record) {
             continue;
@@ -53,8 +62,8 @@ fn restricted(mut sketch: Sketch, keeps: impl Fn(u8, &Record) -> bool) -> Histor
         let clock = whole.clock(whole.index_of(EventId { node, number }).unwrap()).to_vec();
         let before = match told[at].replace((number, clock.clone())) {
             None => {
-                let (time, counts) = (record.time, counts[at].clone());
-                Item::Sync(Sync { mode: 1, with_causes: true, number, time, clock, counts })
+                let (time, counts, origins) = (record.time, counts[at].clone(), origins[at].clone());
+                Item::Sync(Sync { mode: 1, with_causes: true, number, time, clock, counts, origins })
             }
             Some((last, known)) => {
                 let changed = (0..clock.len()).filter(|place| *place != at && clock[*place] != known[*place]);
@@ -155,19 +164,21 @@ fn recorded_late(mut sketch: Sketch, begins: [u32; 2]) -> History {
     }
     let mut builder = Builder::new(sketch.header());
     let mut counts = vec![vec![0; 8]; whole.width()];
+    let mut origins = counts.clone();
     for (wall, (node, item)) in sketch.items().enumerate() {
         let (Item::Record(record), at) = (&item, usize::from(node)) else { continue };
         let number = record.number.0;
         if let Some(message) = record.message {
             counts[at][usize::from(record.event.arg)] = message;
+            origins[at][usize::from(record.event.arg)] = origin(&whole, node, record);
         }
         if number == begins[at] {
             let clock = whole.clock(whole.index_of(EventId { node, number }).unwrap()).to_vec();
-            let (time, counts) = (record.time, counts[at].clone());
+            let (time, counts, origins) = (record.time, counts[at].clone(), origins[at].clone());
             builder.push(
                 node,
                 wall as u64,
-                Item::Sync(Sync { mode: 2, with_causes: false, number, time, clock, counts }),
+                Item::Sync(Sync { mode: 2, with_causes: false, number, time, clock, counts, origins }),
             );
         }
         if number >= begins[at] {

@@ -2,6 +2,7 @@
 use crate::{Event, EventId, Header, History, Past, kind_name};
 use serde::Serialize;
 use stillpoint_core::EventKind;
+use stillpoint_core::time::Ticks;
 
 /// An event as exports and `--json` write it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,7 +18,7 @@ pub struct Row<'a> {
     /// Its number in the epoch; for a halt or resume, of the event it came after.
     pub number: u32,
     /// When, in the node's ticks.
-    pub time: Option<u64>,
+    pub time: Option<Ticks>,
     /// When, in microseconds of the node's board, if the firmware says how long a tick is. Boards have no common clock.
     pub micros: Option<f64>,
     /// When the recorder read it, in microseconds since it began.
@@ -55,7 +56,7 @@ impl<'a> Row<'a> {
     pub fn new(header: &Header, place: usize, event: &Event, clock: &'a [u32]) -> Self {
         let EventId { node, .. } = event.id;
         let board = header.node(node).and_then(|node| header.boards.get(node.board));
-        let hz = board.and_then(|board| board.counter_hz).filter(|hz| *hz > 0);
+        let rate = board.and_then(crate::BoardInfo::tick_rate);
         let has_value = matches!(
             event.kind(),
             EventKind::Access | EventKind::Watch | EventKind::Fault | EventKind::Now | EventKind::Input
@@ -67,7 +68,7 @@ impl<'a> Row<'a> {
             epoch: event.id.epoch(),
             number: event.id.count(),
             time: event.time,
-            micros: event.time.zip(hz).map(|(time, hz)| time as f64 * 1e6 / f64::from(hz)),
+            micros: event.time.zip(rate).and_then(|(time, rate)| rate.micros(time)),
             wall: event.wall,
             kind: kind_name(event.kind()),
             action: header.action(node, &event.what),

@@ -14,9 +14,12 @@ pub struct Shown {
     pub event: String,
     /// What it has to do with the report.
     pub role: String,
-    /// Where in the source the tracepoint, watch or function stands, if the trace says so.
+    /// Where in the source the event happens, if the trace says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// Where in the source the watch or call is declared that the event is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declared: Option<String>,
     /// The last event of every other node that happened before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<String>,
@@ -30,7 +33,8 @@ impl Shown {
             id: event.id,
             event: history.describe(event),
             role: role.into(),
-            place: place_of(history, event),
+            place: history.header.place(event.id.node, &event.what).map(str::to_owned),
+            declared: declared_at(history, event),
             past: Vec::new(),
         }
     }
@@ -51,15 +55,13 @@ impl Shown {
     }
 }
 
-/// Where in the source an event's name is given.
-fn place_of(history: &History, event: &Event) -> Option<String> {
+/// Where in the source the watch or call of an event is declared. The record does not say which line set the watch or made
+/// the call.
+fn declared_at(history: &History, event: &Event) -> Option<String> {
     let header = &history.header;
-    if let Some(place) = header.place(event.id.node, &event.what) {
-        return Some(place.to_owned());
-    }
     let node = header.node(event.id.node)?;
     let (kind, number) = match event.kind() {
-        EventKind::Call | EventKind::Return => ("call", event.what.arg),
+        EventKind::Call | EventKind::Return => (header.side(event.id.node, event.what.arg).name_kind(), event.what.arg),
         EventKind::Watch => ("watch", *node.watches.get(usize::from(event.what.arg))?),
         _ => return None,
     };
@@ -75,6 +77,9 @@ impl fmt::Display for Shown {
         }
         if let Some(place) = &self.place {
             write!(f, "  at {place}")?;
+        }
+        if let Some(place) = &self.declared {
+            write!(f, "  declared at {place}")?;
         }
         writeln!(f)?;
         if self.past.is_empty() { Ok(()) } else { writeln!(f, "      knew of {}", self.past.join(", ")) }

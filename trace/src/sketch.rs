@@ -1,6 +1,7 @@
 //! Histories drawn by hand, for tests and examples.
 use crate::{Builder, ChannelInfo, EventId, Header, History, Item, NodeInfo, PortInfo};
 use stillpoint_core::log::Record;
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{Event, EventKind, EventNumber};
 
 /// A history drawn event by event: every node has a channel to every other, named after it.
@@ -112,7 +113,7 @@ impl Sketch {
     fn add(&mut self, node: usize, event: Event, message: Option<u32>) -> EventId {
         self.numbers[node] += u32::from(crate::event::counts(event.kind));
         let number = self.numbers[node];
-        let time = self.items.len() as u64;
+        let time = Ticks(self.items.len() as u64);
         let record = Record { event, number: EventNumber(number), time, message };
         self.items.push((node as u8, Item::Record(record)));
         EventId { node: node as u8, number }

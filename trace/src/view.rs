@@ -67,6 +67,23 @@ pub enum ViewError {
     },
 }
 
+/// The words that terms begin with.
+const KEYS: [&str; 6] = ["nodes", "node", "kinds", "kind", "actions", "action"];
+
+/// The terms of a text. Each ends where the next one begins, so that names can have spaces in them.
+fn terms(text: &str) -> Vec<&str> {
+    let begins = |at: &usize| {
+        let is_word = *at == 0 || text[..*at].ends_with(char::is_whitespace);
+        is_word && text[*at..].split_once('=').is_some_and(|(key, _)| KEYS.contains(&key))
+    };
+    let mut starts: Vec<usize> = text.char_indices().map(|(at, _)| at).filter(begins).collect();
+    if starts.first() != Some(&0) {
+        starts.insert(0, 0);
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts.iter().zip(ends).map(|(start, end)| text[*start..end].trim()).filter(|term| !term.is_empty()).collect()
+}
+
 impl Default for View {
     fn default() -> Self {
         Self::EVERYTHING
@@ -78,12 +95,13 @@ impl View {
     pub const EVERYTHING: Self = Self { nodes: u32::MAX, kinds: KindSet::ALL, actions: Vec::new() };
 
     /// Reads what people write: `nodes=left0,left1`, `kinds=send,recv`, `actions=send(out),add`; one such term a text, or
-    /// several with spaces between them. Terms narrow each other.
+    /// several with spaces between them. Names may have spaces, too: a term ends where the next begins. Terms narrow each
+    /// other.
     pub fn parse<T: AsRef<str>>(texts: &[T], header: &Header) -> Result<Self, ViewError> {
         let mut view = Self::EVERYTHING;
-        for term in texts.iter().flat_map(|text| text.as_ref().split_whitespace()) {
+        for term in texts.iter().flat_map(|text| terms(text.as_ref())) {
             let (what, names) = term.split_once('=').ok_or_else(|| ViewError::Term(term.into()))?;
-            let names = names.split(',').filter(|name| !name.is_empty());
+            let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
             match what {
                 "nodes" | "node" => view.nodes &= nodes(names, header)?,
                 "kinds" | "kind" => view.kinds = KindSet(view.kinds.0 & kinds(names)?.0),
@@ -311,5 +329,21 @@ mod tests {
         assert_eq!(count("actions=send(to_b)", &mut sketch), 1);
         assert_eq!(count("actions=to_b,from_a,trace(2)", &mut sketch), 3);
         assert_eq!(count("nodes=a kinds=send", &mut sketch), 1);
+    }
+
+    #[test]
+    fn a_name_with_spaces_reaches_to_the_next_term() {
+        let mut sketch = Sketch::new(&["far client", "near", "kinds = odd"]);
+        let (header, view) = (sketch.header(), |texts: &[&str], header: &Header| View::parse(texts, header).unwrap());
+        let nodes = |view: View| (0..3u8).filter(|node| view.nodes >> node & 1 == 1).collect::<Vec<u8>>();
+        assert_eq!(nodes(view(&["nodes=far client"], header)), [0]);
+        assert_eq!(nodes(view(&["nodes=near, far client kinds=send,recv"], header)), [0, 1]);
+        let both = view(&["kinds=send nodes=far client"], header);
+        assert!(both.kinds.contains(EventKind::Send) && !both.kinds.contains(EventKind::Receive));
+        assert_eq!(nodes(both), [0]);
+        assert_eq!(nodes(view(&["nodes=kinds = odd"], header)), [2]);
+        let error = View::parse(&["nodes=far clint"], header).unwrap_err().to_string();
+        assert!(error.contains("no node `far clint`") && error.contains("far client"), "{error}");
+        assert!(matches!(View::parse(&["near nodes=near"], header), Err(ViewError::Term(_))));
     }
 }

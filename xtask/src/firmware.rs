@@ -126,7 +126,7 @@ impl Firmware {
             Kit::None => Some("plain"),
         };
         if let Some(folder) = folder {
-            // Cargo gives it the same place as the one with the kit, which a later build would put there.
+            // Cargo gives each the same place.
             elves = elves
                 .into_iter()
                 .map(|(name, elf)| keep_apart(&elf, folder).map(|kept| (name, kept)))
@@ -164,8 +164,17 @@ impl Firmware {
         if self.artifact == Artifact::Example(SABOTAGED) {
             cargo.args(["--features", "sabotage"]);
         }
-        cargo.arg("--target-dir").arg(toolchain.target_dir());
+        cargo.arg("--target-dir").arg(self.target_dir(toolchain));
         cargo
+    }
+
+    /// Where it is built. A system file may name the ELF file of a firmware with the whole kit, so one without a part of it is
+    /// built elsewhere; `stillpoint init` does not look into cargo's folder for temporary files.
+    fn target_dir(self, toolchain: Toolchain) -> PathBuf {
+        match self.kit {
+            Kit::Whole => toolchain.target_dir(),
+            Kit::Only(_) | Kit::None => toolchain.target_dir().join("tmp").join("partial"),
+        }
     }
 }
 
@@ -194,6 +203,11 @@ pub fn executables(messages: &str) -> Vec<(String, PathBuf)> {
 mod tests {
     use super::*;
 
+    fn words(demo: Firmware) -> Vec<String> {
+        let cargo = demo.cargo(Toolchain::Rustup, "build");
+        cargo.get_args().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
     #[test]
     fn only_executables_are_taken_from_cargos_messages() {
         let messages = r#"{"reason":"compiler-artifact","target":{"name":"defmt"},"executable":null}
@@ -204,14 +218,26 @@ not json at all
     }
 
     #[test]
-    fn a_demo_without_the_kit_differs_by_one_word() {
-        let words = |demo: Firmware| {
-            let cargo = demo.cargo(Toolchain::Rustup, "build");
-            cargo.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+    fn a_demo_without_the_kit_differs_by_one_word_and_its_folder() {
+        let (with, without) = (words(Firmware::example("relay")), words(Firmware::example("relay").without_kit()));
+        let (Some((folder, with)), Some((other_folder, without))) = (with.split_last(), without.split_last()) else {
+            panic!("cargo has words")
         };
-        let (with, mut without) = (Firmware::example("relay"), words(Firmware::example("relay").without_kit()));
-        without.retain(|word| word != "--no-default-features");
-        assert_eq!(words(with), without);
+        let without: Vec<_> = without.iter().filter(|word| *word != "--no-default-features").collect();
+        assert_eq!(with.iter().collect::<Vec<_>>(), without);
+        assert_ne!(folder, other_folder);
+    }
+
+    /// The ELF file that a system file names is a build with the whole kit, and stays one.
+    #[test]
+    fn builds_without_the_whole_kit_replace_no_elf_file_that_has_it() {
+        let folder = |demo: Firmware| words(demo).last().cloned().unwrap();
+        let whole = folder(Firmware::example("token_ring"));
+        for part in
+            [Firmware::example("token_ring").without_kit(), Firmware::example("token_ring").with_only("enabled")]
+        {
+            assert_ne!(folder(part), whole);
+        }
     }
 
     #[test]

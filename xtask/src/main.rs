@@ -16,6 +16,7 @@ mod panics;
 mod qemu;
 mod relay;
 mod say;
+mod stock;
 mod tier;
 mod toolchain;
 mod tutorial;

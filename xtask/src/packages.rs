@@ -67,30 +67,38 @@ impl Apt {
         if without_password || with_password() { Self::Sudo } else { Self::Forbidden }
     }
 
-    /// Installs `packages`; `by_hand` is what others would install instead.
-    pub fn install(self, packages: &[&str], by_hand: &Package) -> Result<(), InstallError> {
+    /// Installs `packages`; `by_hand` is what users of other systems install instead.
+    ///
+    /// Package lists may be old. They are fetched anew, and the packages installed once more, if apt cannot install them or
+    /// if `is_enough` says that what apt installed is not what is needed.
+    pub fn install(
+        self,
+        packages: &[&str],
+        by_hand: &Package,
+        is_enough: impl Fn() -> bool,
+    ) -> Result<(), InstallError> {
         let why = match self {
             Self::Absent => "this machine has no apt",
             Self::Forbidden => "installing needs root, and there is no sudo without a password",
             Self::Root | Self::Sudo => {
                 say("install", format_args!("{} (apt)", packages.join(" ")));
-                return self.apt_install(packages);
+                return self.apt_install(packages, is_enough);
             }
         };
         Err(InstallError::ByHand { why, commands: commands(by_hand) })
     }
 
-    fn apt_install(self, packages: &[&str]) -> Result<(), InstallError> {
+    fn apt_install(self, packages: &[&str], is_enough: impl Fn() -> bool) -> Result<(), InstallError> {
         let install = || {
             let mut apt = self.apt_get();
             apt.args(["install", "--yes", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"]).args(packages);
             command::output(&mut apt)
         };
-        // The lists may be missing or name versions that are gone: fetch them only then.
-        let done = install().or_else(|_| {
-            say("update", "the package lists (apt)");
-            command::output(self.apt_get().arg("update")).and_then(|_| install())
-        });
+        if install().is_ok() && is_enough() {
+            return Ok(());
+        }
+        say("update", "the package lists (apt)");
+        let done = command::output(self.apt_get().arg("update")).and_then(|_| install());
         done.map(drop).map_err(|cause| InstallError::Apt { packages: packages.join(" "), cause })
     }
 
@@ -125,7 +133,7 @@ mod tests {
     #[test]
     fn without_root_the_error_names_the_command_of_every_package_manager() {
         for apt in [Apt::Forbidden, Apt::Absent] {
-            let error = apt.install(&["tool-apt"], &PACKAGE).unwrap_err().to_string();
+            let error = apt.install(&["tool-apt"], &PACKAGE, || true).unwrap_err().to_string();
             for line in
                 ["apt-get install tool-apt", "dnf install tool-dnf", "pacman -S tool-pacman", "brew install tool-brew"]
             {

@@ -62,7 +62,7 @@ pub enum QemuError {
 pub fn ready() -> Result<Version, QemuError> {
     let said = match ask() {
         Err(CommandError::Missing(_)) => {
-            Apt::find().install(&[PACKAGE.apt], &PACKAGE)?;
+            Apt::find().install(&[PACKAGE.apt], &PACKAGE, || ask().is_ok_and(|said| judge(&said).is_ok()))?;
             ask()
         }
         said => said,

@@ -57,6 +57,59 @@ fn a_missing_qemu_is_installed_and_one_line_says_so() {
     assert!(!said(&again).contains("install"), "nothing is missing the second time: {}", said(&again));
 }
 
+/// An apt whose list has one QEMU until it is updated, and another one afterwards. It writes down what it is asked.
+fn apt_with_an_old_list(machine: &Dir, before: &str, after: &str) -> String {
+    let (qemu, asked, fresh) = (machine.path("qemu-system-arm"), machine.path("asked"), machine.path("fresh"));
+    let [qemu, asked, fresh] = [qemu, asked, fresh].map(|path| path.display().to_string());
+    format!(
+        "echo \"$1\" >> {asked}
+case \"$*\" in
+    update) echo > {fresh};;
+    *install*) version='{before}'; [ -e {fresh} ] && version='{after}'
+        printf '#!/bin/sh\necho \"QEMU emulator version %s\"\n' \"$version\" > {qemu}; /bin/chmod +x {qemu};;
+esac"
+    )
+}
+
+#[test]
+fn what_apt_installs_too_old_is_installed_again_from_fresh_lists() {
+    let machine = Dir::new("old-list");
+    let apt = apt_with_an_old_list(&machine, "5.2.0", "7.2.22");
+    let machine = machine.with_programs(&[("apt-get", &apt), ROOT]);
+    let output = machine.run(DEMO);
+    assert!(said(&output).contains("update  the package lists (apt)"), "{}", said(&output));
+    assert_refused(&output, &["cannot read /no/such/image"]);
+    let asked = std::fs::read_to_string(machine.path("asked")).unwrap();
+    assert_eq!(asked, "--version\ninstall\nupdate\ninstall\n");
+}
+
+#[test]
+fn what_is_too_old_in_fresh_lists_as_well_is_refused_after_one_more_try() {
+    let machine = Dir::new("old-everywhere");
+    let apt = apt_with_an_old_list(&machine, "5.2.0", "6.0.0");
+    let machine = machine.with_programs(&[("apt-get", &apt), ROOT]);
+    assert_refused(&machine.run(DEMO), &["qemu-system-arm 6.0.0 is too old"]);
+    let asked = std::fs::read_to_string(machine.path("asked")).unwrap();
+    assert_eq!(asked, "--version\ninstall\nupdate\ninstall\n");
+}
+
+/// Debian's compiler is looked for at its fixed place, so this is about machines that do not have it.
+#[test]
+fn debians_compiler_is_looked_for_in_fresh_lists_before_it_is_given_up() {
+    if std::path::Path::new("/usr/bin/rustc").exists() {
+        println!("skipped: this machine has a /usr/bin/rustc");
+        return;
+    }
+    let machine = Dir::new("old-debian");
+    let asked = machine.path("asked");
+    let apt = format!("echo \"$1\" >> {}", asked.display());
+    let machine = machine.with_programs(&[("apt-get", &apt), ROOT, ("qemu-system-arm", QEMU), ("rustc", "exit 1")]);
+    let output =
+        support::xtask(&["size"]).env("PATH", machine.path("")).env("STILLPOINT_TOOLCHAIN", "debian").output().unwrap();
+    assert_refused(&output, &["from fresh package lists, but /usr/bin/rustc is not there"]);
+    assert_eq!(std::fs::read_to_string(asked).unwrap(), "--version\ninstall\nupdate\ninstall\n");
+}
+
 #[test]
 fn an_old_qemu_is_refused_with_the_version_needed() {
     let old = r#"echo "QEMU emulator version 5.2.0 (Debian 1:5.2+dfsg-11)""#;

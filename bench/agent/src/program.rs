@@ -92,7 +92,7 @@ fn command(core: CoreId, command: &Command<'_>) {
 /// Arms as many predicates as the command line says, at both nodes: each a comparison of the node's watch.
 fn arm() {
     let digit = |value: &[u8]| usize::from(value.first().map_or(0, |digit| digit.wrapping_sub(b'0')));
-    let armed = platform::semihosting::argument("armed=", digit).expect("armed=K says how many predicates");
+    let armed = platform::words::argument("armed=", digit).expect("armed=K says how many predicates");
     assert!(armed <= SlotId::ALL.len());
     let condition = [Op::WatchCompare { watch: 0, relation: Relation::Equal, constant: NEVER }];
     let program: Program = ProgramBuilder::new(1).push_condition_term(1, 1, &condition).finish().unwrap();

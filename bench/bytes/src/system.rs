@@ -2,6 +2,7 @@
 use crate::measure::Bytes;
 use crate::workload::Workload;
 use stillpoint_core::log::{LogItem, LogReader, LogRing, LogWriter};
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{Direction, Event, EventKind, Input, MAX_PORTS, Node, NodeId, PortId, StampKind};
 
 /// A node with its log.
@@ -91,7 +92,7 @@ impl<const N: usize> Member<N> {
         // 5 to 200 us on a counter of 20 MHz, the same in every run.
         self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         self.now = self.now.wrapping_add(100 + (self.random >> 16) % 3900);
-        self.writer.push(&self.ring, &event, self.now, &self.node.standing());
+        self.writer.push(&self.ring, &event, Ticks(self.now), &self.node.standing());
         let mut written = [0; 4096];
         let length = self.ring.peek(&mut written);
         let mut at = 0;

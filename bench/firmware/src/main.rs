@@ -15,6 +15,7 @@ use stillpoint_core::log::{LogRing, LogWriter, Recording};
 use stillpoint_core::predicate::{
     Detector, EvalContext, Generation, Op, Outcome, Predicates, Program, ProgramBuilder, Relation, SlotId,
 };
+use stillpoint_core::time::{Counts, Ticks};
 use stillpoint_core::{
     Command, Direction, Effects, Event, HaltId, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, Quick,
     StampKind, VectorClock,
@@ -33,14 +34,12 @@ macro_rules! span {
 }
 
 /// The board's free-running counter: what a timestamp costs is a load.
-fn counter() -> u32 {
+fn counter() -> Counts<u32> {
     const DUAL_TIMER: usize = 0x5000_2000;
     // SAFETY: reads a register of the timer, which has no side effect.
-    !unsafe { core::ptr::without_provenance::<u32>(DUAL_TIMER + 4).read_volatile() }
+    Counts(!unsafe { core::ptr::without_provenance::<u32>(DUAL_TIMER + 4).read_volatile() })
 }
 
-/// Ticks of the log are that much coarser than the counter, as an agent's.
-const TICK_SHIFT: u32 = 4;
 static RING: LogRing<65536> = LogRing::new();
 const OUT: PortId = PortId(0);
 const IN: PortId = PortId(1);
@@ -69,7 +68,7 @@ fn merge_32(clock: &mut VectorClock<32>, other: &VectorClock<32>) {
 }
 
 // As exact as ours: a load.
-defmt::timestamp!("{=u32}", counter());
+defmt::timestamp!("{=u32}", counter().0);
 
 /// What stands beside a tracepoint: a line of the text log, with one number, into the ring of its RTT transport.
 #[inline(never)]
@@ -80,19 +79,19 @@ fn defmt_record(number: u32) {
 /// A log and its time, as an agent has them.
 struct Log {
     writer: LogWriter<4>,
-    ticks: u32,
+    ticks: Ticks<u32>,
 }
 
 impl Log {
     const fn new() -> Self {
-        Self { writer: LogWriter::new(), ticks: 0 }
+        Self { writer: LogWriter::new(), ticks: Ticks(0) }
     }
 
     /// What an agent does with an event that is to be recorded: a short record, or any other in a function of its own.
     #[inline(always)]
     fn record(&mut self, node: &Node<4>, event: &Event) {
-        let now = counter() >> TICK_SHIFT;
-        let ticks = now.wrapping_sub(self.ticks) & u32::MAX >> TICK_SHIFT;
+        let now = counter().ticks();
+        let ticks = Ticks(now.wrapping_since(self.ticks).0 & Ticks::COUNTER_RANGE.0);
         self.ticks = now;
         let short = LogWriter::<4>::short_record(event);
         if !short.is_some_and(|first| self.writer.push_short(&RING, first, ticks, node.number())) {
@@ -101,7 +100,7 @@ impl Log {
     }
 
     #[inline(never)]
-    fn push(&mut self, node: &Node<4>, event: Event, ticks: u32) {
+    fn push(&mut self, node: &Node<4>, event: Event, ticks: Ticks<u32>) {
         self.writer.push(&RING, &event, self.writer.time_after(ticks), &node.standing());
     }
 }

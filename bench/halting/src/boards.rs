@@ -88,7 +88,7 @@ fn machine(elf: &Path, name: &str, end: LinkEnd) -> anyhow::Result<Machine> {
         .serial(Serial::Null)
         .serial(Serial::Link(end))
         .shared_ram(true)
-        .semihosting(["firmware".to_owned(), format!("board={name}")])
+        .words([format!("board={name}")])
         .gdb(true)
         .start();
     machine.with_context(|| format!("board {name} does not start; `cargo xtask setup` gets what is missing"))

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use stillpoint::trace::{CausalOrder, header_of};
 use stillpoint::{Node, NodeAddress};
+use stillpoint_core::time::TickRate;
 use stillpoint_core::{Command, NodeId};
 
 /// How the boards are halted.
@@ -60,14 +61,12 @@ pub struct Bench {
     /// The clock of each node at its last event.
     clocks: Vec<Vec<u32>>,
     places: Vec<NodeAddress>,
-    /// Ticks of the logs in a microsecond.
-    ticks: f64,
+    /// The rate of the times in logs.
+    rate: TickRate,
     /// Halts of which a log was full, so that events are missing.
     pub incomplete: usize,
 }
 
-/// Counts of the counter in one tick of the log.
-const COUNTS_PER_TICK: f64 = 16.0;
 /// Events that every node makes between two halts, at least.
 const EVENTS_BETWEEN: u32 = 4;
 
@@ -79,9 +78,10 @@ impl Bench {
         let taps: Vec<Tap> = boards.system.nodes()?.iter().map(|node| Tap::new(node.log.0)).collect();
         let order = CausalOrder::new(&header_of(&mut boards.system, "")?);
         let clocks = vec![vec![0; taps.len()]; taps.len()];
-        let hz = boards.system.boards()[0].firmware().counter_hz.context("the firmware does not say how it counts")?;
-        let (places, ticks) = (boards.system.addresses(), f64::from(hz) / COUNTS_PER_TICK / 1e6);
-        Ok(Self { boards, wiring, taps, order, clocks, places, ticks, incomplete: 0 })
+        let rate =
+            boards.system.boards()[0].firmware().tick_rate.context("the firmware does not say how long a tick is")?;
+        let places = boards.system.addresses();
+        Ok(Self { boards, wiring, taps, order, clocks, places, rate, incomplete: 0 })
     }
 
     /// The names of the nodes.
@@ -163,7 +163,7 @@ impl Bench {
             hops: Some((mailboxes, serials)),
             unknown,
             after: from.map(|from| tap.times.iter().filter(|time| **time > from).count() as u32),
-            time: from.zip(stopped(tap)).map(|(from, to)| (to as f64 - from as f64) / self.ticks),
+            time: from.zip(stopped(tap)).and_then(|(from, to)| Some(self.rate.micros(to)? - self.rate.micros(from)?)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The log of one node, read on while the system runs and stops.
 use stillpoint::trace::{Item, Stream};
 use stillpoint::{Memory, MemoryError};
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{EventKind, MAX_PORTS};
 
 /// Words of a log ring: bytes ever written, bytes ever read, records dropped, size. The bytes follow.
@@ -16,9 +17,9 @@ pub struct Tap {
     /// Messages sent or received on each port.
     pub counts: [u32; MAX_PORTS],
     /// Events since [`Tap::forget`], each with its time in ticks.
-    pub times: Vec<u64>,
+    pub times: Vec<Ticks>,
     /// When the node stopped in which halt, the last time it did.
-    pub halt: Option<(u16, u64)>,
+    pub halt: Option<(u16, Ticks)>,
     /// Records that found the ring full: of these the log says only how many they were.
     pub dropped: u32,
 }

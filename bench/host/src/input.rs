@@ -1,5 +1,6 @@
 //! The run that is sorted: a ring with chords, whose records come as a recorder reads them.
 use stillpoint_core::log::Record;
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{Event, EventKind, EventNumber};
 use stillpoint_trace::{ChannelInfo, Header, NodeInfo, PortInfo};
 
@@ -67,7 +68,7 @@ impl Iterator for Run {
             *count
         });
         let number = EventNumber(self.numbers[node]);
-        Some((node as u8, Record { event: Event::new(kind, arg), number, time: round as u64 * 50, message }))
+        Some((node as u8, Record { event: Event::new(kind, arg), number, time: Ticks(round as u64 * 50), message }))
     }
 }
 

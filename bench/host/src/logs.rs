@@ -36,21 +36,23 @@ fn pieces() -> Vec<(u8, u32, Vec<u8>)> {
     let rings: Vec<LogRing<4096>> = (0..NODES).map(|_| LogRing::new()).collect();
     let mut writers = vec![LogWriter::<NODES>::new(); NODES];
     // What a node knows of another is the last event of it that sent it something.
-    let (mut clocks, mut counts) = ([[0; NODES]; NODES], [[0; 4]; NODES]);
+    let (mut clocks, mut counts, mut origins) = ([[0; NODES]; NODES], [[0; 4]; NODES], [[0; 4]; NODES]);
     let (mut pieces, mut written, mut bytes) = (Vec::new(), [0_u32; NODES], [0; 4096]);
     for event in &events {
         let node = usize::from(event.id.node);
         clocks[node][node] = event.id.number;
         if let Some(send) = event.partner {
             clocks[node][usize::from(send.node)] = send.number;
+            origins[node][usize::from(event.what.arg)] = send.number;
         }
         if matches!(event.kind(), EventKind::Send | EventKind::Receive) {
             counts[node][usize::from(event.what.arg)] += 1;
         }
         let (number, recording) = (stillpoint_core::EventNumber(event.id.number), Recording::FULL);
         let (clock, counts) = (&clocks[node][..], &counts[node][..]);
-        let standing = Standing { me: NodeId(event.id.node), number, clock, counts, recording };
-        writers[node].push(&rings[node], &event.what, event.time.unwrap_or(0) as u32, &standing);
+        let standing =
+            Standing { me: NodeId(event.id.node), number, clock, counts, origins: &origins[node], recording };
+        writers[node].push(&rings[node], &event.what, event.time.unwrap_or_default().low(), &standing);
         if event.id.number % 6 == 0 {
             let length = rings[node].peek(&mut bytes);
             rings[node].consume(length);

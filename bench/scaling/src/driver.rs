@@ -5,6 +5,7 @@
 use anyhow::Context as _;
 use std::collections::VecDeque;
 use stillpoint_core::log::{LogRing, LogWriter};
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{
     Command, Direction, Event, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, PortSet, StampKind, Then,
 };
@@ -210,7 +211,7 @@ impl<const N: usize> Member<N> {
     }
 
     fn record(&mut self, event: Event, time: u32) {
-        self.writer.push(&self.ring, &event, time, &self.node.standing());
+        self.writer.push(&self.ring, &event, Ticks(time), &self.node.standing());
     }
 
     fn read_log(&mut self, counts_bytes: bool) {

@@ -1,6 +1,7 @@
 //! Causal order on the host, as events become many.
 use std::time::Instant;
 use stillpoint_core::log::Record;
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{Event, EventKind, EventNumber};
 use stillpoint_trace::{CausalOrder, ChannelInfo, Header, Item, NodeInfo, PortInfo};
 
@@ -53,7 +54,7 @@ pub fn sort(events: usize) -> anyhow::Result<Sorted> {
         let (kind, arg) = ROUND[place];
         let message = matches!(kind, EventKind::Send | EventKind::Receive).then_some(round + 1);
         let number = EventNumber(round * ROUND.len() as u32 + place as u32 + 1);
-        let record = Record { event: Event::new(kind, arg), number, time: u64::from(round) * 50, message };
+        let record = Record { event: Event::new(kind, arg), number, time: Ticks(u64::from(round) * 50), message };
         order.push(node as u8, 0, Item::Record(record), &mut take);
         held = held.max(order.held());
     }

@@ -58,6 +58,8 @@ pub struct ControlBlock<const N: usize, const P: usize> {
     pub name: AtomicU32,
     /// What the node records: [`Recording::to_words`](crate::log::Recording::to_words); 0 before the first time.
     pub recording: [AtomicU32; 2],
+    /// The raw time at which the node stopped in its last halt, low and high.
+    pub stopped: [AtomicU32; 2],
     /// The node's watches.
     pub watches: [WatchBlock; WATCHES],
     /// The node's clock.
@@ -103,6 +105,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
             bell: [const { zero() }; 2],
             name: zero(),
             recording: [const { zero() }; 2],
+            stopped: [const { zero() }; 2],
             watches: [const { WatchBlock { name: zero(), value: zero() } }; WATCHES],
             clock: [const { zero() }; N],
             ports: [const {
@@ -114,6 +117,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
                     lost: zero(),
                     queue: zero(),
                     ledger: [const { zero() }; 2],
+                    number: zero(),
                 }
             }; P],
             fault: FaultBlock::new(),
@@ -157,13 +161,13 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
         let first = [&self.revision, &self.phase, &self.last_halt, &self.markers_seen, &self.undelivered];
         first.into_iter().chain([&self.up, &self.refused, &self.name]).for_each(&f);
         self.time.iter().chain(&self.delay).chain(&self.order).chain(&self.bell).for_each(&f);
-        self.recording.iter().chain(&self.clock).for_each(&f);
+        self.recording.iter().chain(&self.stopped).chain(&self.clock).for_each(&f);
         let rings = [&self.log, &self.text].into_iter();
         rings.flat_map(|ring| [&ring.address, &ring.size]).for_each(&f);
         self.watches.iter().flat_map(|watch| [&watch.name, &watch.value]).for_each(&f);
         for port in &self.ports {
             let words = [&port.shape, &port.name, &port.count, &port.marker, &port.lost, &port.queue];
-            words.into_iter().chain(&port.ledger).for_each(&f);
+            words.into_iter().chain(&port.ledger).chain([&port.number]).for_each(&f);
         }
         self.fault.words().for_each(&f);
         self.slots.iter().flat_map(SlotBlock::words).for_each(&f);

@@ -80,9 +80,11 @@ impl ControlLayout {
     pub const NAME: usize = 30 * WORD;
     /// Byte offset of what the node records.
     pub const RECORDING: usize = 31 * WORD;
+    /// Byte offset of the time of the last stop.
+    pub const STOPPED: usize = 33 * WORD;
     /// Byte offset of the first watch.
-    pub const WATCHES: usize = 33 * WORD;
-    const FIXED_WORDS: usize = 33 + 2 * WATCHES;
+    pub const WATCHES: usize = 35 * WORD;
+    const FIXED_WORDS: usize = 35 + 2 * WATCHES;
     const PORT_WORDS: usize = size_of::<PortBlock>() / WORD;
     const FAULT_WORDS: usize = size_of::<FaultBlock>() / WORD;
     const SLOTS_WORDS: usize = SLOTS * SlotBlock::WORDS;
@@ -162,6 +164,7 @@ macro_rules! layout_agrees {
             assert!(offset_of!(Block, log) == ControlLayout::LOG);
             assert!(offset_of!(Block, name) == ControlLayout::NAME);
             assert!(offset_of!(Block, recording) == ControlLayout::RECORDING);
+            assert!(offset_of!(Block, stopped) == ControlLayout::STOPPED);
             assert!(offset_of!(Block, watches) == ControlLayout::WATCHES);
             assert!(offset_of!(Block, clock) == layout.clock());
             assert!(offset_of!(Block, ports) == layout.port(0));

@@ -27,7 +27,7 @@ pub use state::StateCode;
 pub const MAGIC: u32 = u32::from_le_bytes(*b"STLP");
 
 /// Version of everything in `docs/WIRE.md`: control block, frames, stamps, markers and records.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// An agent exports a symbol of this name, so that a host can refuse an image before it reads a byte of its RAM.
-pub const VERSION_SYMBOL: &str = "STILLPOINT_WIRE_VERSION_1";
+pub const VERSION_SYMBOL: &str = "STILLPOINT_WIRE_VERSION_2";

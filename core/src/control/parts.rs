@@ -63,6 +63,8 @@ pub struct PortBlock {
     pub queue: AtomicU32,
     /// What the serial link behind the port says of its data lane: a [`Ledger`](crate::link::Ledger), a byte a number.
     pub ledger: [AtomicU32; 2],
+    /// The sender's event number of the last message sent or received here; 0 if it is not known.
+    pub number: AtomicU32,
 }
 
 impl PortBlock {

@@ -24,14 +24,46 @@ impl RingLayout {
     pub const LANE: usize = 1 + (2 + MAX_NODES / 4) + 1 + SLOTS;
     /// Words before the first slot.
     pub const HEAD: usize = 6 + 2 * Self::LANE;
-    /// Words of a slot before its bytes: where in them the message begins, in the low half, and ends.
+    /// Words of a slot before its bytes; see [`slot_word`](Self::slot_word).
     pub const LIMITS: usize = 1;
+    /// The most bytes of a slot, its first word apart.
+    pub const MAX_BYTES: usize = 0xFFC;
 
     /// The marker in the lane along the channel: which halt, behind which message; `None` if there never was one.
     #[must_use]
     pub const fn marker(head: &[u32; Self::READ]) -> Option<(HaltId, u32)> {
         let [.., revision, halt, position] = *head;
         if revision == 0 { None } else { Some((HaltId(halt as u16), position)) }
+    }
+
+    /// The first word of a slot: where in its bytes the message begins and ends, and the low byte of the message's number.
+    ///
+    /// The number is what tells a slot of this message from one that holds another message, because memory was written or
+    /// read in the wrong order.
+    #[must_use]
+    #[inline(always)]
+    pub const fn slot_word(begin: usize, end: usize, number: u32) -> u32 {
+        begin as u32 | (end as u32) << 12 | number << 24
+    }
+
+    /// Where in a slot's bytes the message begins and ends, by the slot's first word.
+    #[must_use]
+    #[inline(always)]
+    pub const fn limits(slot_word: u32) -> (usize, usize) {
+        ((slot_word & 0xFFF) as usize, (slot_word >> 12 & 0xFFF) as usize)
+    }
+
+    /// Whether a slot with this first word may hold the message with this number, the first being 1.
+    ///
+    /// # Example: two messages that changed places
+    /// ```
+    /// use stillpoint_core::control::RingLayout;
+    /// let slots = [RingLayout::slot_word(2, 6, 8), RingLayout::slot_word(2, 6, 7)];
+    /// assert!(!RingLayout::is_in_place(slots[0], 7) && !RingLayout::is_in_place(slots[1], 8));
+    /// ```
+    #[must_use]
+    pub const fn is_in_place(slot_word: u32, number: u32) -> bool {
+        slot_word >> 24 == number & 0xFF
     }
 
     /// Words from the beginning of the ring to the slot of the message with this number, the first being 1.

@@ -1,5 +1,7 @@
 //! What a frame from the peer does to this end.
 
+use crate::time::Ticks;
+
 use super::{
     Counters, Flags, Header, Kind, Lane, LinkEvent, LinkPhase, VERSION,
     config::count,
@@ -35,7 +37,7 @@ fn next_incarnation(incarnation: u8) -> u8 {
 }
 
 impl Protocol {
-    pub(super) fn on_frame(&mut self, header: &Header, now: u32, counters: &mut Counters) -> Consequence {
+    pub(super) fn on_frame(&mut self, header: &Header, now: Ticks<u32>, counters: &mut Counters) -> Consequence {
         let lane = match header.kind {
             Kind::Hello => return self.on_hello(header, counters),
             Kind::Data => Some((Lane::Data, Due::DATA_GAP)),

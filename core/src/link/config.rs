@@ -1,8 +1,9 @@
 //! What can be set, and what is counted.
 
 use super::{MAX_WINDOW, frame::wire_bytes};
+use crate::time::{Micros, TickRate, Ticks};
 
-/// How patient a link is. Times are in ticks of the caller's clock; the ready-made ones assume microseconds.
+/// How patient a link is. A [`Link`](super::Link) is told how long its caller's ticks are, and waits in those.
 ///
 /// | | [`BAUD_115200`](Self::BAUD_115200) | [`BAUD_1M`](Self::BAUD_1M) |
 /// |---|---|---|
@@ -14,9 +15,9 @@ use super::{MAX_WINDOW, frame::wire_bytes};
 ///
 /// # Example: another line, another frame size
 /// ```
-/// use stillpoint_core::link::Config;
+/// use stillpoint_core::{link::Config, time::Micros};
 /// let config = Config { retry_limit: Some(5), ..Config::for_baud(460_800, 128) };
-/// assert_eq!(config.timeout, 15_500);
+/// assert_eq!(config.timeout, Micros(15_500));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -24,18 +25,18 @@ pub struct Config {
     /// How many data frames may be on the way unacknowledged: at least 1, at most the `W` of the link.
     pub window: u8,
     /// How long to wait for an acknowledgement before sending again.
-    pub timeout: u32,
+    pub timeout: Micros<u32>,
     /// How often to send again, in vain, before the link is down; `None` never gives up.
     pub retry_limit: Option<u8>,
     /// How long to wait between two hellos while the peer does not answer.
-    pub hello_interval: u32,
+    pub hello_interval: Micros<u32>,
 }
 
 impl Config {
-    /// For 115200 baud, frames of 64 bytes and a clock in microseconds.
+    /// For 115200 baud and frames of 64 bytes.
     pub const BAUD_115200: Self = Self::for_baud(115_200, 64);
 
-    /// For one megabaud, frames of 64 bytes and a clock in microseconds.
+    /// For one megabaud and frames of 64 bytes.
     pub const BAUD_1M: Self = Self::for_baud(1_000_000, 64);
 
     /// For a line of `baud` bits per second with ten bits per byte, and frames of `payload` bytes.
@@ -48,8 +49,21 @@ impl Config {
         let baud = if baud < 1200 { 1200 } else { baud };
         let frame = wire_bytes(payload as usize) as u32 * 10_000_000 / baud;
         let five = (frame * 5).div_ceil(100) * 100;
-        let timeout = if five < 10_000 { 10_000 } else { five };
-        Self { window: MAX_WINDOW as u8, timeout, retry_limit: Some(20), hello_interval: 100_000 }
+        let timeout = Micros(if five < 10_000 { 10_000 } else { five });
+        Self { window: MAX_WINDOW as u8, timeout, retry_limit: Some(20), hello_interval: Micros(100_000) }
+    }
+}
+
+/// The times of a [`Config`], in the ticks of a link's caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Waits {
+    pub(super) timeout: Ticks<u32>,
+    pub(super) hello_interval: Ticks<u32>,
+}
+
+impl Waits {
+    pub(super) const fn new(config: &Config, rate: TickRate) -> Self {
+        Self { timeout: rate.at_least(config.timeout), hello_interval: rate.at_least(config.hello_interval) }
     }
 }
 
@@ -58,10 +72,11 @@ impl Config {
 /// # Example
 /// ```
 /// use stillpoint_core::link::{Config, Counters, Link};
-/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
+/// use stillpoint_core::time::{TickRate, Ticks};
+/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, TickRate::MEGAHERTZ, 1);
 /// assert_eq!(*link.counters(), Counters::default());
 /// for &byte in b"noise\0" {
-///     assert_eq!(link.on_byte(byte, 0), None);
+///     assert_eq!(link.on_byte(byte, Ticks(0)), None);
 /// }
 /// assert_eq!(link.counters().malformed, 1);
 /// ```
@@ -107,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_stated_defaults_are_the_ones_of_the_table() {
-        assert_eq!((Config::BAUD_115200.timeout, Config::BAUD_1M.timeout), (33_900, 10_000));
+        assert_eq!((Config::BAUD_115200.timeout, Config::BAUD_1M.timeout), (Micros(33_900), Micros(10_000)));
         assert_eq!(Config::BAUD_115200.retry_limit, Some(20));
     }
 
@@ -115,7 +130,7 @@ mod tests {
     fn no_baud_rate_and_frame_size_overflows() {
         for baud in [0, 1, 1200, 115_200, u32::MAX] {
             for payload in [0, 48, 255] {
-                assert!(Config::for_baud(baud, payload).timeout >= 10_000);
+                assert!(Config::for_baud(baud, payload).timeout >= Micros(10_000));
             }
         }
     }

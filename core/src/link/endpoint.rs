@@ -1,5 +1,6 @@
 //! One end of a link, as its driver sees it.
 
+use crate::time::{TickRate, Ticks};
 use core::hash::{Hash, Hasher};
 
 use super::{
@@ -32,8 +33,8 @@ pub enum Lane {
 ///
 /// # Example: too long for the lane
 /// ```
-/// use stillpoint_core::link::{Config, Lane, Link, SendError};
-/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
+/// use stillpoint_core::{link::{Config, Lane, Link, SendError}, time::TickRate};
+/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, TickRate::MEGAHERTZ, 1);
 /// assert_eq!(link.send(Lane::Data, &[0; 65]), Err(SendError::TooLong { limit: 64 }));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +69,8 @@ impl core::error::Error for SendError {}
 ///
 /// # Example: nothing has arrived
 /// ```
-/// use stillpoint_core::link::{Config, Lane, Link};
-/// let link = Link::<4, 64>::new(Config::BAUD_115200, 1);
+/// use stillpoint_core::{link::{Config, Lane, Link}, time::TickRate};
+/// let link = Link::<4, 64>::new(Config::BAUD_115200, TickRate::MEGAHERTZ, 1);
 /// assert!(link.front(Lane::Data).is_none());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +89,10 @@ pub struct Received<'a> {
 /// # Example: two ends and a wire that loses the first message
 /// ```
 /// use stillpoint_core::link::{Config, LinkEvent, Lane, Link, wire_bytes};
+/// use stillpoint_core::time::{TickRate, Ticks};
 ///
 /// fn carry(from: &mut Link<4, 64>, to: &mut Link<4, 64>, now: u32) -> Option<LinkEvent> {
-///     let mut wire = [0; wire_bytes(64)];
+///     let (now, mut wire) = (Ticks(now), [0; wire_bytes(64)]);
 ///     let mut event = from.on_tick(now);
 ///     while let Ok(Some(length)) = from.poll_transmit(now, &mut wire) {
 ///         event = wire[..length].iter().filter_map(|&byte| to.on_byte(byte, now)).last().or(event);
@@ -98,17 +100,19 @@ pub struct Received<'a> {
 ///     event
 /// }
 /// let config = Config::BAUD_115200;
-/// let (mut a, mut b) = (Link::new(config, 1), Link::new(config, 1));
+/// let rate = TickRate(2_000_000);
+/// let (mut a, mut b) = (Link::new(config, rate, 1), Link::new(config, rate, 1));
 /// assert_eq!(carry(&mut a, &mut b, 0), None);
 /// assert_eq!(carry(&mut b, &mut a, 0), Some(LinkEvent::Up { resumed: false }));
 /// assert_eq!(carry(&mut a, &mut b, 0), Some(LinkEvent::Up { resumed: false }));
 ///
 /// a.send(Lane::Data, b"ping")?;
-/// a.poll_transmit(0, &mut [0; wire_bytes(64)]).unwrap(); // and nobody hears it
+/// a.poll_transmit(Ticks(0), &mut [0; wire_bytes(64)]).unwrap(); // and nobody hears it
 /// assert_eq!(carry(&mut a, &mut b, 100), None);
 /// assert!(b.front(Lane::Data).is_none());
-/// assert_eq!(a.next_deadline(100), Some(config.timeout));
-/// carry(&mut a, &mut b, config.timeout);
+/// // 33.9 ms, by a clock of 2 MHz.
+/// assert_eq!(a.next_deadline(Ticks(100)), Some(Ticks(67_800)));
+/// carry(&mut a, &mut b, 67_800);
 /// assert_eq!(b.front(Lane::Data).unwrap().bytes, b"ping");
 /// assert!(b.take(Lane::Data));
 /// # Ok::<(), stillpoint_core::link::SendError>(())
@@ -133,19 +137,19 @@ struct Items<const W: usize, const F: usize> {
 }
 
 impl<const W: usize, const F: usize> Link<W, F> {
-    /// An end that knows no peer yet and will say hello.
+    /// An end that knows no peer yet and will say hello. `rate` is that of the times it will be given.
     ///
     /// `incarnation` should differ from the one used before the last reset (an epoch, a counter in retained RAM, a
     /// random number): frames that were on the wire then are told by it. If it does not, the peer's hello corrects it,
     /// as long as no frame outlives the reset. 0 means 1.
     #[must_use]
-    pub fn new(config: Config, incarnation: u8) -> Self {
+    pub fn new(config: Config, rate: TickRate, incarnation: u8) -> Self {
         const {
             assert!(W >= 1 && W <= MAX_WINDOW, "a link has a window of 1 to 8 frames");
             assert!(F >= CONTROL_BYTES && F <= MAX_FRAME, "a frame carries 48 to 240 bytes");
         }
         Self {
-            protocol: Protocol::new(config, incarnation, W as u8),
+            protocol: Protocol::new(config, rate, incarnation, W as u8),
             items: Items {
                 data_out: Queue::new(),
                 data_in: Queue::new(),
@@ -161,7 +165,7 @@ impl<const W: usize, const F: usize> Link<W, F> {
 
     /// Takes one byte from the wire.
     #[must_use = "the driver reports events"]
-    pub fn on_byte(&mut self, byte: u8, now: u32) -> Option<LinkEvent> {
+    pub fn on_byte(&mut self, byte: u8, now: Ticks<u32>) -> Option<LinkEvent> {
         let counter = match self.decoder.push(byte)? {
             Ok((header, payload)) if payload.len() <= limit_of(header.kind, F) => {
                 count(&mut self.counters.received);
@@ -179,7 +183,7 @@ impl<const W: usize, const F: usize> Link<W, F> {
 
     /// Lets time pass: notices what has to be sent again, and when to give up.
     #[must_use = "the driver reports events"]
-    pub fn on_tick(&mut self, now: u32) -> Option<LinkEvent> {
+    pub fn on_tick(&mut self, now: Ticks<u32>) -> Option<LinkEvent> {
         self.protocol.on_tick(now, &mut self.counters)
     }
 
@@ -187,7 +191,7 @@ impl<const W: usize, const F: usize> Link<W, F> {
     ///
     /// # Errors
     /// [`TooShort`] if `out` cannot hold the frame; a buffer of [`wire_bytes(F)`](super::wire_bytes) always can.
-    pub fn poll_transmit(&mut self, now: u32, out: &mut [u8]) -> Result<Option<usize>, TooShort> {
+    pub fn poll_transmit(&mut self, now: Ticks<u32>, out: &mut [u8]) -> Result<Option<usize>, TooShort> {
         let Some(frame) = self.protocol.next_frame() else { return Ok(None) };
         let payload = match frame.item {
             Some((Lane::Data, next)) => self.items.data_out.get(next.index).unwrap_or(&[]),
@@ -203,8 +207,8 @@ impl<const W: usize, const F: usize> Link<W, F> {
     /// The time by which to call [`on_tick`](Self::on_tick) and [`poll_transmit`](Self::poll_transmit) again; `now` if
     /// there is something to do at once, `None` if only a byte or the caller can change anything.
     #[must_use]
-    pub fn next_deadline(&self, now: u32) -> Option<u32> {
-        self.protocol.ticks_left(now).map(|left| now.wrapping_add(left))
+    pub fn next_deadline(&self, now: Ticks<u32>) -> Option<Ticks<u32>> {
+        self.protocol.ticks_left(now).map(|left| now.wrapping_after(left))
     }
 
     /// Takes over a copy of `item` for sending and says its number in the lane's session.

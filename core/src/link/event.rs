@@ -4,8 +4,8 @@
 ///
 /// # Example: a new end greets
 /// ```
-/// use stillpoint_core::link::{Config, Link, LinkPhase};
-/// assert_eq!(Link::<4, 64>::new(Config::BAUD_115200, 1).phase(), LinkPhase::Greeting);
+/// use stillpoint_core::{link::{Config, Link, LinkPhase}, time::TickRate};
+/// assert_eq!(Link::<4, 64>::new(Config::BAUD_115200, TickRate::MEGAHERTZ, 1).phase(), LinkPhase::Greeting);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -22,9 +22,9 @@ pub enum LinkPhase {
 ///
 /// # Example: noise is no event
 /// ```
-/// use stillpoint_core::link::{Config, Link};
-/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
-/// assert!([0x55, 0, 0xFF, 0].into_iter().all(|byte| link.on_byte(byte, 0).is_none()));
+/// use stillpoint_core::{link::{Config, Link}, time::{TickRate, Ticks}};
+/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, TickRate::MEGAHERTZ, 1);
+/// assert!([0x55, 0, 0xFF, 0].into_iter().all(|byte| link.on_byte(byte, Ticks(0)).is_none()));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -123,9 +123,9 @@ pub struct Header {
 ///
 /// # Example: no room for a hello
 /// ```
-/// use stillpoint_core::link::{Config, Link};
-/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, 1);
-/// assert!(link.poll_transmit(0, &mut [0; 2]).is_err());
+/// use stillpoint_core::{link::{Config, Link}, time::{TickRate, Ticks}};
+/// let mut link = Link::<4, 64>::new(Config::BAUD_115200, TickRate::MEGAHERTZ, 1);
+/// assert!(link.poll_transmit(Ticks(0), &mut [0; 2]).is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

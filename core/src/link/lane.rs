@@ -1,10 +1,16 @@
 //! One lane, without its items: what was sent and is not yet acknowledged, what was accepted and is not yet taken.
 
 use super::Lane;
+use crate::time::Ticks;
 
 /// Whether `a` comes after `b` in the circle of 256 numbers.
 pub(super) const fn is_after(a: u8, b: u8) -> bool {
     (a.wrapping_sub(b) as i8) > 0
+}
+
+/// What is left of a wait that began at `since`; 0 if it is over.
+pub(super) const fn left(wait: Ticks<u32>, since: Ticks<u32>, now: Ticks<u32>) -> Ticks<u32> {
+    Ticks(wait.0.saturating_sub(now.wrapping_since(since).0))
 }
 
 /// One of something for each lane.
@@ -48,7 +54,7 @@ pub(super) struct Sending {
     /// The peer said that it misses the oldest, and that has been heeded.
     went_back: bool,
     /// Since when the oldest waits for its acknowledgement.
-    waiting_since: Option<u32>,
+    waiting_since: Option<Ticks<u32>>,
 }
 
 /// The next item to put on the wire.
@@ -100,20 +106,20 @@ impl Sending {
     }
 
     /// The item `next` named has been handed to the wire.
-    pub(super) fn has_sent(&mut self, now: u32) {
+    pub(super) fn has_sent(&mut self, now: Ticks<u32>) {
         self.sent = self.sent.saturating_add(1).min(self.length);
         self.ever_sent = self.ever_sent.max(self.sent);
         self.wait(now);
     }
 
     /// Begins to wait, unless it does already.
-    pub(super) fn wait(&mut self, now: u32) {
+    pub(super) fn wait(&mut self, now: Ticks<u32>) {
         self.waiting_since.get_or_insert(now);
     }
 
     /// The peer has accepted everything before `next`; how many items that lets go.
     #[inline(never)]
-    pub(super) fn acknowledge(&mut self, next: u8, now: u32) -> u8 {
+    pub(super) fn acknowledge(&mut self, next: u8, now: Ticks<u32>) -> u8 {
         let news = next.wrapping_sub(self.first);
         // What was never sent cannot have been accepted: such a number is old, or wrong.
         if news == 0 || news > self.ever_sent {
@@ -136,16 +142,16 @@ impl Sending {
 
     /// How long until the wait for an acknowledgement took `timeout`; 0 if it has.
     #[inline(never)]
-    pub(super) fn ticks_left(&self, now: u32, timeout: u32) -> Option<u32> {
-        self.waiting_since.map(|since| timeout.saturating_sub(now.wrapping_sub(since)))
+    pub(super) fn ticks_left(&self, now: Ticks<u32>, timeout: Ticks<u32>) -> Option<Ticks<u32>> {
+        self.waiting_since.map(|since| left(timeout, since, now))
     }
 
     /// Once the wait took `timeout`, everything on the way has to be sent again; says how often that was in vain.
     ///
     /// The next wait begins when it has been sent, so that time in which the wire is busy does not count.
     #[inline(never)]
-    pub(super) fn on_tick(&mut self, now: u32, timeout: u32, counts: bool) -> Option<u8> {
-        if self.ticks_left(now, timeout) != Some(0) {
+    pub(super) fn on_tick(&mut self, now: Ticks<u32>, timeout: Ticks<u32>, counts: bool) -> Option<u8> {
+        if self.ticks_left(now, timeout) != Some(Ticks(0)) {
             return None;
         }
         let in_vain = self.in_vain.saturating_add(u8::from(counts));
@@ -271,7 +277,7 @@ mod tests {
     fn send_all(sending: &mut Sending, allowed: u8, now: u32) -> u8 {
         let mut count = 0;
         while sending.next(allowed).is_some() {
-            sending.has_sent(now);
+            sending.has_sent(Ticks(now));
             count += 1;
         }
         count
@@ -281,10 +287,10 @@ mod tests {
     fn an_item_stays_until_it_is_acknowledged_and_is_sent_again_when_overdue() {
         let mut sending = sending(2);
         assert_eq!(send_all(&mut sending, 4, 100), 2);
-        assert_eq!(sending.on_tick(109, 10, true), None);
-        assert_eq!(sending.on_tick(110, 10, true), Some(1));
+        assert_eq!(sending.on_tick(Ticks(109), Ticks(10), true), None);
+        assert_eq!(sending.on_tick(Ticks(110), Ticks(10), true), Some(1));
         assert_eq!(sending.next(4), Some(Next { number: 0, index: 0, again: true }));
-        assert_eq!(sending.acknowledge(1, 120), 1);
+        assert_eq!(sending.acknowledge(1, Ticks(120)), 1);
         assert_eq!(sending.next(4), Some(Next { number: 1, index: 0, again: true }));
         assert_eq!(sending.len(), 1);
     }
@@ -292,7 +298,7 @@ mod tests {
     #[test]
     fn a_gap_is_heeded_once_per_item_and_only_if_a_later_one_was_sent() {
         let mut sending = sending(3);
-        sending.has_sent(0);
+        sending.has_sent(Ticks(0));
         sending.go_back(0);
         assert!(sending.next(4).is_some_and(|next| next.number == 1));
         assert_eq!(send_all(&mut sending, 4, 0), 2);
@@ -302,7 +308,7 @@ mod tests {
         assert_eq!(send_all(&mut sending, 4, 0), 3);
         sending.go_back(0);
         assert!(sending.next(4).is_none());
-        assert_eq!(sending.acknowledge(1, 0), 1);
+        assert_eq!(sending.acknowledge(1, Ticks(0)), 1);
         sending.go_back(1);
         assert!(sending.next(4).is_some_and(|next| next.number == 1 && next.again));
     }
@@ -313,11 +319,11 @@ mod tests {
         assert_eq!(send_all(&mut sending, 2, 0), 2);
         let before = sending.clone();
         for number in 3..=255 {
-            assert_eq!(sending.acknowledge(number, 5), 0);
+            assert_eq!(sending.acknowledge(number, Ticks(5)), 0);
         }
-        assert_eq!(sending.acknowledge(0, 5), 0);
+        assert_eq!(sending.acknowledge(0, Ticks(5)), 0);
         assert_eq!(sending, before);
-        assert_eq!(sending.acknowledge(2, 5), 2);
+        assert_eq!(sending.acknowledge(2, Ticks(5)), 2);
     }
 
     #[test]
@@ -327,10 +333,10 @@ mod tests {
         for item in 0..600_u32 {
             let number = sending.push();
             assert_eq!(number, item as u8);
-            sending.has_sent(0);
+            sending.has_sent(Ticks(0));
             assert_eq!(receiving.accept(number), Arrival::Accepted);
             assert_eq!(receiving.accept(number), Arrival::Duplicate);
-            assert!(receiving.take() && sending.acknowledge(receiving.next(), 0) == 1);
+            assert!(receiving.take() && sending.acknowledge(receiving.next(), Ticks(0)) == 1);
         }
     }
 
@@ -365,8 +371,11 @@ mod tests {
     #[test]
     fn a_wait_that_spans_the_wrap_of_the_clock_ends_in_time() {
         let mut sending = sending(1);
-        sending.has_sent(u32::MAX - 4);
-        assert_eq!(sending.ticks_left(u32::MAX, 10), Some(6));
-        assert_eq!((sending.ticks_left(4, 10), sending.ticks_left(5, 10)), (Some(1), Some(0)));
+        sending.has_sent(Ticks(u32::MAX - 4));
+        assert_eq!(sending.ticks_left(Ticks(u32::MAX), Ticks(10)), Some(Ticks(6)));
+        assert_eq!(
+            (sending.ticks_left(Ticks(4), Ticks(10)), sending.ticks_left(Ticks(5), Ticks(10))),
+            (Some(Ticks(1)), Some(Ticks(0)))
+        );
     }
 }

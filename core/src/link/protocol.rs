@@ -5,9 +5,10 @@
 
 use super::{
     CONTROL_WINDOW, Config, Counters, Flags, Header, Kind, Lane, LinkEvent, LinkPhase, VERSION,
-    config::count,
-    lane::{Next, PerLane, Receiving, Sending, is_after},
+    config::{Waits, count},
+    lane::{Next, PerLane, Receiving, Sending, is_after, left},
 };
+use crate::time::{TickRate, Ticks};
 
 /// What has to be told to the peer by the next frame that can tell it; where a flag says it, in the bit of that flag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -51,7 +52,10 @@ pub(super) struct Frame {
 /// Everything that decides what this end does next, but for the content of items.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Protocol {
-    pub(super) config: Config,
+    pub(super) waits: Waits,
+    /// How many data frames may be on the way.
+    window: u8,
+    retry_limit: Option<u8>,
     pub(super) phase: LinkPhase,
     /// This end's incarnation, never 0.
     pub(super) mine: u8,
@@ -67,14 +71,15 @@ pub(super) struct Protocol {
     pub(super) stopped: bool,
     pub(super) peer_stopped: bool,
     /// When the last hello was sent, while one is repeated.
-    pub(super) hello_sent: Option<u32>,
+    pub(super) hello_sent: Option<Ticks<u32>>,
 }
 
 impl Protocol {
-    pub(super) fn new(config: Config, incarnation: u8, capacity: u8) -> Self {
-        let window = config.window.clamp(1, capacity.max(1));
+    pub(super) fn new(config: Config, rate: TickRate, incarnation: u8, capacity: u8) -> Self {
         Self {
-            config: Config { window, ..config },
+            waits: Waits::new(&config, rate),
+            window: config.window.clamp(1, capacity.max(1)),
+            retry_limit: config.retry_limit,
             phase: LinkPhase::Greeting,
             mine: incarnation.max(1),
             peer: 0,
@@ -92,7 +97,7 @@ impl Protocol {
     /// How many data items may be on the way: the window, or less if the peer has less room.
     fn data_allowed(&self) -> u8 {
         let room = self.edge.wrapping_sub(self.sending.data.first());
-        if room > 127 { 0 } else { room.min(self.config.window) }
+        if room > 127 { 0 } else { room.min(self.window) }
     }
 
     /// The peer has been heard to hear this end.
@@ -124,10 +129,10 @@ impl Protocol {
         }
     }
 
-    pub(super) fn on_tick(&mut self, now: u32, counters: &mut Counters) -> Option<LinkEvent> {
-        let Config { timeout, retry_limit, .. } = self.config;
+    pub(super) fn on_tick(&mut self, now: Ticks<u32>, counters: &mut Counters) -> Option<LinkEvent> {
+        let (timeout, retry_limit) = (self.waits.timeout, self.retry_limit);
         if self.phase != LinkPhase::Up {
-            let is_due = self.hello_ticks_left(now) == Some(0);
+            let is_due = self.hello_ticks_left(now) == Some(Ticks(0));
             self.due.add(Due::HELLO, is_due);
             return None;
         }
@@ -143,19 +148,19 @@ impl Protocol {
         is_silent.then(|| self.go_down(counters))
     }
 
-    fn hello_ticks_left(&self, now: u32) -> Option<u32> {
-        self.hello_sent.map(|sent| self.config.hello_interval.saturating_sub(now.wrapping_sub(sent)))
+    fn hello_ticks_left(&self, now: Ticks<u32>) -> Option<Ticks<u32>> {
+        self.hello_sent.map(|sent| left(self.waits.hello_interval, sent, now))
     }
 
     /// How long until there is something to do for [`on_tick`](Self::on_tick) or something to send.
-    pub(super) fn ticks_left(&self, now: u32) -> Option<u32> {
+    pub(super) fn ticks_left(&self, now: Ticks<u32>) -> Option<Ticks<u32>> {
         if self.next_frame().is_some() {
-            return Some(0);
+            return Some(Ticks(0));
         }
         if self.phase != LinkPhase::Up {
             return self.hello_ticks_left(now);
         }
-        let timeout = self.config.timeout;
+        let timeout = self.waits.timeout;
         let data = self.sending.data.ticks_left(now, timeout);
         // A wait for room begins with the next tick.
         let blocked = self.sending.data.is_blocked(self.data_allowed()).then_some(timeout);
@@ -197,7 +202,7 @@ impl Protocol {
     }
 
     /// The frame [`next_frame`](Self::next_frame) named has been handed to the wire.
-    pub(super) fn has_sent(&mut self, frame: &Frame, now: u32, counters: &mut Counters) {
+    pub(super) fn has_sent(&mut self, frame: &Frame, now: Ticks<u32>, counters: &mut Counters) {
         count(&mut counters.sent);
         if frame.header.kind == Kind::Hello {
             self.due.0 &= !Due::BY_HELLO.0;

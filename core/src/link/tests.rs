@@ -1,32 +1,33 @@
 //! Two ends and a perfect wire that can be cut: the claims of the module, one by one.
 
 use super::*;
+use crate::time::{Micros, TickRate, Ticks};
 use stillpoint_test::test;
 
 type End = Link<2, 48>;
 
-const CONFIG: Config = Config { window: 2, timeout: 100, retry_limit: Some(3), hello_interval: 50 };
+const CONFIG: Config = Config { window: 2, timeout: Micros(100), retry_limit: Some(3), hello_interval: Micros(50) };
 
 const WIRE: usize = wire_bytes(48);
 
 /// Puts everything `from` has to send into `to`; the last event of either.
 fn carry(from: &mut End, to: &mut End, now: u32) -> Option<LinkEvent> {
-    let mut event = from.on_tick(now);
+    let mut event = from.on_tick(Ticks(now));
     let mut wire = [0; WIRE];
-    while let Some(length) = from.poll_transmit(now, &mut wire).unwrap() {
+    while let Some(length) = from.poll_transmit(Ticks(now), &mut wire).unwrap() {
         event = hear(to, &wire[..length], now).or(event);
     }
     event
 }
 
 fn hear(to: &mut End, wire: &[u8], now: u32) -> Option<LinkEvent> {
-    wire.iter().fold(None, |last, &byte| to.on_byte(byte, now).or(last))
+    wire.iter().fold(None, |last, &byte| to.on_byte(byte, Ticks(now)).or(last))
 }
 
 /// Lets everything `from` has to send get lost; the event of the tick.
 fn shout(from: &mut End, now: u32) -> Option<LinkEvent> {
-    let event = from.on_tick(now);
-    while from.poll_transmit(now, &mut [0; WIRE]).unwrap().is_some() {}
+    let event = from.on_tick(Ticks(now));
+    while from.poll_transmit(Ticks(now), &mut [0; WIRE]).unwrap().is_some() {}
     event
 }
 
@@ -38,7 +39,7 @@ fn settle(a: &mut End, b: &mut End, now: u32) {
 }
 
 fn up() -> (End, End) {
-    let (mut a, mut b) = (End::new(CONFIG, 1), End::new(CONFIG, 1));
+    let (mut a, mut b) = (End::new(CONFIG, TickRate::MEGAHERTZ, 1), End::new(CONFIG, TickRate::MEGAHERTZ, 1));
     settle(&mut a, &mut b, 0);
     assert_eq!((a.phase(), b.phase()), (LinkPhase::Up, LinkPhase::Up));
     (a, b)
@@ -52,7 +53,7 @@ fn next(end: &mut End, lane: Lane) -> Option<u8> {
 
 #[test]
 fn both_ends_come_up_once_and_each_has_the_hello_of_the_other() {
-    let (mut a, mut b) = (End::new(CONFIG, 7), End::new(CONFIG, 9));
+    let (mut a, mut b) = (End::new(CONFIG, TickRate::MEGAHERTZ, 7), End::new(CONFIG, TickRate::MEGAHERTZ, 9));
     a.set_hello(b"I am A").unwrap();
     b.set_hello(b"I am B").unwrap();
     assert_eq!(carry(&mut a, &mut b, 0), None);
@@ -60,16 +61,16 @@ fn both_ends_come_up_once_and_each_has_the_hello_of_the_other() {
     assert_eq!(carry(&mut a, &mut b, 0), Some(LinkEvent::Up { resumed: false }));
     assert_eq!((carry(&mut b, &mut a, 0), carry(&mut a, &mut b, 0)), (None, None));
     assert_eq!((a.peer_hello(), b.peer_hello()), (&b"I am B"[..], &b"I am A"[..]));
-    assert_eq!((a.next_deadline(5), b.next_deadline(5)), (None, None));
+    assert_eq!((a.next_deadline(Ticks(5)), b.next_deadline(Ticks(5))), (None, None));
     assert_eq!(a.set_hello(&[0; HELLO_BYTES + 1]), Err(SendError::TooLong { limit: HELLO_BYTES }));
 }
 
 #[test]
 fn a_hello_is_repeated_until_it_is_answered_and_items_wait_for_it() {
-    let (mut a, mut b) = (End::new(CONFIG, 1), End::new(CONFIG, 1));
+    let (mut a, mut b) = (End::new(CONFIG, TickRate::MEGAHERTZ, 1), End::new(CONFIG, TickRate::MEGAHERTZ, 1));
     a.send(Lane::Data, b"x").unwrap();
     assert_eq!(shout(&mut a, 0), None);
-    assert_eq!(a.next_deadline(10), Some(50));
+    assert_eq!(a.next_deadline(Ticks(10)), Some(Ticks(50)));
     assert_eq!(carry(&mut a, &mut b, 49), None);
     assert_eq!(b.counters().received, 0);
     carry(&mut a, &mut b, 50);
@@ -148,8 +149,8 @@ fn a_sender_asks_for_room_when_the_news_of_it_got_lost() {
     }
     assert_eq!(next(&mut b, Lane::Data), Some(1));
     shout(&mut b, 0);
-    assert_eq!(a.on_tick(0), None);
-    assert_eq!(a.next_deadline(0), Some(100));
+    assert_eq!(a.on_tick(Ticks(0)), None);
+    assert_eq!(a.next_deadline(Ticks(0)), Some(Ticks(100)));
     settle(&mut a, &mut b, 100);
     settle(&mut a, &mut b, 100);
     assert_eq!((next(&mut b, Lane::Data), next(&mut b, Lane::Data)), (Some(2), Some(3)));
@@ -223,7 +224,7 @@ fn a_restarted_peer_is_met_again_and_what_was_not_acknowledged_is_reported_lost(
     a.send(Lane::Data, &[2]).unwrap();
     a.send(Lane::Control, &[3]).unwrap();
     shout(&mut a, 0);
-    let mut b = End::new(CONFIG, 2);
+    let mut b = End::new(CONFIG, TickRate::MEGAHERTZ, 2);
     assert_eq!(carry(&mut b, &mut a, 5), Some(LinkEvent::PeerReset { lost_data: 2, lost_control: 1 }));
     b.send(Lane::Data, &[8]).unwrap();
     settle(&mut a, &mut b, 5);
@@ -243,7 +244,7 @@ fn a_restarted_peer_that_knows_this_end_already_does_not_hide_the_loss() {
     a.send(Lane::Data, &[1]).unwrap();
     assert!((0..10).any(|step| shout(&mut a, step * 100) == Some(LinkEvent::Down)));
     // The new peer hears a hello of this end before it is heard itself, so its own hello names both.
-    let mut b = End::new(CONFIG, 2);
+    let mut b = End::new(CONFIG, TickRate::MEGAHERTZ, 2);
     carry(&mut a, &mut b, 5000);
     assert_eq!(carry(&mut b, &mut a, 5000), Some(LinkEvent::PeerReset { lost_data: 1, lost_control: 0 }));
     settle(&mut a, &mut b, 5000);
@@ -253,11 +254,11 @@ fn a_restarted_peer_that_knows_this_end_already_does_not_hide_the_loss() {
 #[test]
 fn a_peer_that_restarts_with_a_number_it_used_before_takes_another() {
     for again in [1, 250, 3] {
-        let (mut a, mut b) = (End::new(CONFIG, 1), End::new(CONFIG, 3));
+        let (mut a, mut b) = (End::new(CONFIG, TickRate::MEGAHERTZ, 1), End::new(CONFIG, TickRate::MEGAHERTZ, 3));
         settle(&mut a, &mut b, 0);
         a.send(Lane::Data, &[1]).unwrap();
         settle(&mut a, &mut b, 0);
-        let mut b = End::new(CONFIG, again);
+        let mut b = End::new(CONFIG, TickRate::MEGAHERTZ, again);
         settle(&mut a, &mut b, 50);
         assert_eq!((a.phase(), b.phase()), (LinkPhase::Up, LinkPhase::Up));
         assert_eq!(b.ledger(Lane::Data).mine, 4);
@@ -273,9 +274,9 @@ fn a_frame_from_or_to_an_earlier_incarnation_is_refused() {
     let mut frames = [[0; WIRE]; 2];
     for (end, frame) in [&mut a, &mut b].into_iter().zip(&mut frames) {
         end.send(Lane::Data, &[1]).unwrap();
-        assert!(end.poll_transmit(0, frame).unwrap().is_some());
+        assert!(end.poll_transmit(Ticks(0), frame).unwrap().is_some());
     }
-    let mut a = End::new(CONFIG, 2);
+    let mut a = End::new(CONFIG, TickRate::MEGAHERTZ, 2);
     settle(&mut a, &mut b, 0);
     for (end, frame) in [&mut b, &mut a].into_iter().zip(&frames) {
         let end_of_frame = frame.iter().position(|&byte| byte == 0).unwrap();
@@ -290,7 +291,7 @@ fn room_once_promised_is_not_taken_back_by_an_older_frame() {
     a.send(Lane::Data, &[1]).unwrap();
     carry(&mut a, &mut b, 0);
     let mut old = [0; WIRE];
-    let length = b.poll_transmit(0, &mut old).unwrap().unwrap();
+    let length = b.poll_transmit(Ticks(0), &mut old).unwrap().unwrap();
     b.take(Lane::Data);
     b.set_stopped(true);
     settle(&mut a, &mut b, 0); // any frame tells of the room; stopping makes one
@@ -336,7 +337,7 @@ fn what_is_in_flight_is_counted_once_at_every_step_of_its_way() {
     assert_eq!((a.unacknowledged(Lane::Data), count(&a, &b)), (0, Some(1)));
     b.take(Lane::Data);
     assert_eq!(count(&a, &b), Some(0));
-    assert_eq!(count(&a, &End::new(CONFIG, 9)), None);
+    assert_eq!(count(&a, &End::new(CONFIG, TickRate::MEGAHERTZ, 9)), None);
 }
 
 #[test]
@@ -346,7 +347,7 @@ fn an_item_too_long_and_a_buffer_too_short_change_nothing() {
     let before = a.clone();
     assert_eq!(a.send(Lane::Data, &[0; 49]), Err(SendError::TooLong { limit: 48 }));
     assert_eq!(a.send(Lane::Control, &[0; CONTROL_BYTES + 1]), Err(SendError::TooLong { limit: CONTROL_BYTES }));
-    assert_eq!(a.poll_transmit(0, &mut [0; 20]), Err(TooShort { need: WIRE }));
+    assert_eq!(a.poll_transmit(Ticks(0), &mut [0; 20]), Err(TooShort { need: WIRE }));
     assert!(a == before);
 }
 

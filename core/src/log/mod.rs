@@ -16,7 +16,7 @@ pub use reader::{Causes, LogError, LogItem, LogReader, Record, SyncRecord};
 pub use recording::{Recording, RecordingMode};
 pub use ring::LogRing;
 pub use text::{TextError, TextItem, TextPlacer, TextReader};
-pub use writer::{LogWriter, Standing};
+pub use writer::{LogWriter, NOT_STARTED, Origins, Standing};
 
 use crate::EventKind;
 
@@ -30,7 +30,8 @@ const RECEIVE: u8 = 0x60;
 const PORT: u8 = 0x1F;
 /// What is in none of these classes is a kind's number, or one of these.
 const CAUSES: u8 = 0x20;
-const SYNC: u8 = 0x21;
+// 0x21 was a sync record without origins: a reader must not mistake one form for the other.
+const SYNC: u8 = 0x23;
 const GAP: u8 = 0x22;
 /// Beside the mode in a sync record: records that follow say what changed.
 const WITH_CAUSES: u8 = 4;

@@ -1,6 +1,7 @@
 //! Bytes to events.
 use super::varint::{self, Stop};
 use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, PORT, RECEIVE, SEND, SYNC, WITH_CAUSES, counts, has_value};
+use crate::time::Ticks;
 use crate::{Event, EventKind, EventNumber, MAX_NODES, MAX_PORTS};
 use core::fmt;
 
@@ -8,8 +9,8 @@ use core::fmt;
 ///
 /// # Example: a tracepoint, as it is read
 /// ```
-/// use stillpoint_core::{Event, EventNumber, log::Record};
-/// let record = Record { event: Event::local(7), number: EventNumber(3), time: 120, message: None };
+/// use stillpoint_core::{Event, EventNumber, log::Record, time::Ticks};
+/// let record = Record { event: Event::local(7), number: EventNumber(3), time: Ticks(120), message: None };
 /// assert_eq!(record.number.count(), 3);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Record {
     /// Which event of the node; for a halt or resume, the event it came after.
     pub number: EventNumber,
     /// When, in the node's ticks.
-    pub time: u64,
+    pub time: Ticks,
     /// For a send or receive, which message of its channel: the first is 1.
     pub message: Option<u32>,
 }
@@ -48,7 +49,7 @@ pub enum LogItem<'a> {
 /// # Example: two events skipped, node 1 grew by three
 /// ```
 /// use stillpoint_core::log::{LogItem, LogReader};
-/// let sync = [0x21, 1, 2, 0].into_iter().chain([1u32, 0, 0, 1, 0].into_iter().flat_map(u32::to_le_bytes));
+/// let sync = [0x23, 1, 2, 0].into_iter().chain([1u32, 0, 0, 1, 0].into_iter().flat_map(u32::to_le_bytes));
 /// let bytes: Vec<u8> = sync.chain([0x81, 0, 0x20, 2, 0b10, 3, 0]).collect();
 /// let mut reader = LogReader::new();
 /// let mut rest = &bytes[..];
@@ -84,10 +85,10 @@ impl Causes<'_> {
 /// ```
 /// use stillpoint_core::log::{LogItem, LogReader};
 /// let mut reader = LogReader::new();
-/// let bytes: Vec<u8> = [0x21, 2, 2, 1].into_iter().chain([5u32, 9, 0, 5, 3, 8].into_iter().flat_map(u32::to_le_bytes)).collect();
+/// let bytes: Vec<u8> = [0x23, 2, 2, 1].into_iter().chain([5u32, 9, 0, 5, 3, 8, 2].into_iter().flat_map(u32::to_le_bytes)).collect();
 /// let Ok(Some((LogItem::Sync(sync), _))) = reader.next(&bytes) else { panic!() };
-/// assert!(sync.clock().eq([5, 3]) && sync.counts().eq([8]));
-/// assert_eq!((sync.number.0, sync.time), (5, 9));
+/// assert!(sync.clock().eq([5, 3]) && sync.counts().eq([8]) && sync.origins().eq([2]));
+/// assert_eq!((sync.number.0, sync.time.0), (5, 9));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncRecord<'a> {
@@ -98,9 +99,10 @@ pub struct SyncRecord<'a> {
     /// The number of the event in the next record.
     pub number: EventNumber,
     /// The time of the next record.
-    pub time: u64,
+    pub time: Ticks,
     clock: &'a [[u8; 4]],
     counts: &'a [[u8; 4]],
+    origins: &'a [[u8; 4]],
 }
 
 impl SyncRecord<'_> {
@@ -112,6 +114,11 @@ impl SyncRecord<'_> {
     /// Messages sent or received on each port, with the next record.
     pub fn counts(&self) -> impl Iterator<Item = u32> + '_ {
         self.counts.iter().map(|word| u32::from_le_bytes(*word))
+    }
+
+    /// Where the count of each port begins: see [`Origins`](super::Origins).
+    pub fn origins(&self) -> impl Iterator<Item = u32> + '_ {
+        self.origins.iter().map(|word| u32::from_le_bytes(*word))
     }
 }
 
@@ -181,7 +188,7 @@ pub struct LogReader {
     /// A sync record gives the number and counts of the record that follows it, already counted.
     fresh: bool,
     number: u32,
-    time: u64,
+    time: Ticks,
     counts: [u32; MAX_PORTS],
 }
 
@@ -192,7 +199,7 @@ impl LogReader {
     /// A reader that waits for the first sync record.
     #[must_use]
     pub const fn new() -> Self {
-        Self { synced: false, fresh: false, number: 0, time: 0, counts: [0; MAX_PORTS] }
+        Self { synced: false, fresh: false, number: 0, time: Ticks(0), counts: [0; MAX_PORTS] }
     }
 
     /// Reads the next item and says how many bytes it took. `None` when the bytes end before the item does.
@@ -219,7 +226,7 @@ impl LogReader {
     /// ```
     /// use stillpoint_core::log::LogReader;
     /// let mut reader = LogReader::new();
-    /// let bytes = [0x21, 2, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x87, 10];
+    /// let bytes = [0x23, 2, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x87, 10];
     /// assert!(reader.next_record(&bytes).is_none());
     /// assert!(reader.next(&bytes).is_ok());
     /// assert!(reader.next_record(&bytes[16..]).is_some_and(|(record, length)| record.number.0 == 5 && length == 2));
@@ -261,7 +268,7 @@ impl LogReader {
         if counts(event.kind) {
             self.number = self.number.wrapping_add(new);
         }
-        self.time = self.time.wrapping_add(u64::from(difference));
+        self.time = self.time.wrapping_after(Ticks(difference.into()));
         let mut message = None;
         if let (EventKind::Send | EventKind::Receive, Some(count)) =
             (event.kind, self.counts.get_mut(usize::from(event.arg)))
@@ -303,9 +310,10 @@ impl LogReader {
         }
         let [number, low, high] = *take_words(rest, 3)? else { return Err(None) };
         let (clock, counts) = (take_words(rest, nodes.into())?, take_words(rest, ports.into())?);
+        let origins = take_words(rest, ports.into())?;
         let [number, low, high] = [number, low, high].map(u32::from_le_bytes);
-        let time = u64::from(high) << 32 | u64::from(low);
-        let sync = SyncRecord { mode, with_causes, number: EventNumber(number), time, clock, counts };
+        let time = Ticks(u64::from(high) << 32 | u64::from(low));
+        let sync = SyncRecord { mode, with_causes, number: EventNumber(number), time, clock, counts, origins };
         *self = Self { synced: true, fresh: true, number, time, counts: [0; MAX_PORTS] };
         for (count, value) in self.counts.iter_mut().zip(sync.counts()) {
             *count = value;

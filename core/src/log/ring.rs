@@ -75,8 +75,16 @@ impl<const S: usize> LogRing<S> {
     }
 
     /// Makes memory that holds anything an empty ring.
+    ///
+    /// A ring that the memory kept over a reset goes on counting where it was, without what was not read; where records were
+    /// dropped it counts one byte more. So a reader that finds the count where it left it has missed nothing.
     pub fn init(&self) {
-        for (word, value) in [(&self.written, 0), (&self.read, 0), (&self.dropped, 0), (&self.size, Self::MASK + 1)] {
+        let written = self.written.load(Ordering::Relaxed);
+        let unread = written.wrapping_sub(self.read.load(Ordering::Relaxed));
+        let is_kept = self.size.load(Ordering::Relaxed) == Self::MASK + 1 && unread <= Self::MASK + 1;
+        let dropped = self.dropped.load(Ordering::Relaxed) != 0;
+        let at = if is_kept { written.wrapping_add(u32::from(dropped)) } else { 0 };
+        for (word, value) in [(&self.written, at), (&self.read, at), (&self.dropped, 0), (&self.size, Self::MASK + 1)] {
             word.store(value, Ordering::Relaxed);
         }
     }
@@ -115,6 +123,12 @@ impl<const S: usize> LogRing<S> {
     #[must_use]
     pub fn dropped(&self) -> u32 {
         self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Where what is readable begins, counted for ever.
+    #[must_use]
+    pub fn position(&self) -> u32 {
+        self.read.load(Ordering::Relaxed)
     }
 
     /// Copies what is readable into `out`, without consuming it. Returns how much.
@@ -186,6 +200,17 @@ impl<const S: usize> Entry<'_, S> {
         store_words(places_of_second, second);
         store_words(places_of_third, third);
         self.at = self.at.wrapping_add(count);
+    }
+
+    /// A word, the lowest byte first.
+    #[inline(always)]
+    pub(super) fn put_word(&mut self, word: u32) {
+        let from = (self.at & LogRing::<S>::MASK) as usize;
+        let Some(straight) = self.ring.bytes.get(from..from.wrapping_add(4)) else {
+            return self.put_words_round(&[word]);
+        };
+        store_words(straight.as_chunks::<4>().0, &[word]);
+        self.at = self.at.wrapping_add(4);
     }
 
     #[cold]
@@ -264,6 +289,19 @@ mod tests {
         assert_eq!((ring.peek(&mut [0; 4]), ring.dropped()), (0, 0));
         assert_eq!(ring.size.load(Ordering::Relaxed), 16);
         assert!(ring.write(&[1; 16]));
+    }
+
+    #[test]
+    fn a_ring_kept_over_a_reset_is_empty_and_goes_on_counting() {
+        let ring = LogRing::<16>::new();
+        assert!(ring.write(&[1, 2, 3]));
+        ring.consume(1);
+        ring.init();
+        assert_eq!((ring.peek(&mut [0; 4]), ring.written.load(Ordering::Relaxed)), (0, 3));
+        assert!(ring.write(&[4; 16]) && !ring.write(&[5]));
+        ring.consume(16);
+        ring.init();
+        assert_eq!((ring.written.load(Ordering::Relaxed), ring.dropped()), (3 + 16 + 1, 0));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is written can be read, and what is not written is not missed silently.
 use super::*;
+use crate::time::Ticks;
 use crate::{Event, EventNumber, KindSet, NodeId, PortId};
 use stillpoint_test::test;
 
@@ -13,12 +14,13 @@ struct Logging<const S: usize> {
     recording: Recording,
     clock: [u32; 2],
     counts: [u32; 2],
+    origins: [u32; 2],
 }
 
 impl<const S: usize> Logging<S> {
     fn new(recording: Recording) -> Self {
         let (ring, writer, reader) = (LogRing::new(), LogWriter::new(), LogReader::new());
-        Self { ring, writer, reader, recording, clock: [0; 2], counts: [0; 2] }
+        Self { ring, writer, reader, recording, clock: [0; 2], counts: [0; 2], origins: [0; 2] }
     }
 
     fn happen(&mut self, event: Event, now: u32) {
@@ -28,9 +30,9 @@ impl<const S: usize> Logging<S> {
         }
         if self.recording.records(&event) {
             let (clock, counts) = (&self.clock, &self.counts);
-            let standing =
-                Standing { me: ME, number: EventNumber(self.clock[0]), clock, counts, recording: self.recording };
-            self.writer.push(&self.ring, &event, now, &standing);
+            let (number, recording) = (EventNumber(self.clock[0]), self.recording);
+            let standing = Standing { me: ME, number, clock, counts, origins: &self.origins, recording };
+            self.writer.push(&self.ring, &event, Ticks(now), &standing);
         }
     }
 
@@ -72,7 +74,7 @@ fn every_kind_of_event_comes_back_with_its_number_and_time() {
         let seen = seen.unwrap();
         assert_eq!(seen.event, Event { kind, arg, value });
         assert_eq!(seen.number, EventNumber(node.clock[0]));
-        assert_eq!(seen.time as u32, now);
+        assert_eq!(seen.time.low(), Ticks(now));
         assert_eq!(seen.message, message.then_some(node.counts[1]));
     }
 }
@@ -120,7 +122,7 @@ fn a_full_ring_loses_records_but_not_their_number_and_the_reader_goes_on_exactly
                     read += 1;
                     assert!(record.number.is_newer_than(last));
                     last = record.number;
-                    assert_eq!(u64::from(record.number.0 - 1) * 10, record.time);
+                    assert_eq!(Ticks(u64::from(record.number.0 - 1) * 10), record.time);
                     let message = record.number.0.div_ceil(2);
                     assert_eq!(record.message, Some(message));
                     assert!(message <= counts[0].max(counts[1]));
@@ -177,7 +179,7 @@ fn a_sync_record_comes_every_so_often_and_says_where_the_node_stands() {
                 syncs += 1;
                 assert!(sync.clock().eq(clock));
                 assert!(sync.counts().eq(counts));
-                assert_eq!((sync.number, sync.time), (EventNumber(clock[0]), u64::from(round)));
+                assert_eq!((sync.number, sync.time), (EventNumber(clock[0]), Ticks(round).widen()));
             }
         });
     }
@@ -219,10 +221,10 @@ fn time_goes_on_across_the_wrap_of_the_counter_and_a_long_pause_is_told() {
     node.happen(Event::local(1), 5);
     let mut times = [0; 3];
     let mut place = 0;
-    node.writer.resynchronise(7 << 32);
+    node.writer.resynchronise(Ticks(7 << 32));
     node.happen(Event::local(1), 9);
     node.records(|record| {
-        times[place] = record.time;
+        times[place] = record.time.0;
         place += 1;
     });
     assert_eq!(times, [0xFFFF_FFF0, (1 << 32) + 5, (7 << 32) + 9]);
@@ -253,7 +255,7 @@ fn damaged_bytes_are_refused_with_what_is_wrong_and_change_nothing() {
 #[test]
 fn the_quick_way_reads_events_as_the_long_way_does_and_nothing_else() {
     let mut synced = LogReader::new();
-    assert!(synced.next(&[0x21, 2, 0, 0, 7, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]).is_ok());
+    assert!(synced.next(&[0x23, 2, 0, 0, 7, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]).is_ok());
     let mut counted = synced.clone();
     assert!(counted.next(&[0x87, 3]).is_ok());
     for reader in [LogReader::new(), synced, counted] {

@@ -1,6 +1,7 @@
 //! Events to bytes.
 use super::ring::{Entry, LogRing};
 use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, RECEIVE, Recording, SEND, SYNC, WITH_CAUSES, counts, has_value, varint};
+use crate::time::Ticks;
 use crate::{Event, EventKind, EventNumber, NodeId};
 
 /// Where a node stands after the event that is being recorded.
@@ -22,8 +23,40 @@ pub struct Standing<'a> {
     pub clock: &'a [u32],
     /// Messages sent or received on each port.
     pub counts: &'a [u32],
+    /// Where those counts begin.
+    pub origins: &'a dyn Origins,
     /// What the node records.
     pub recording: Recording,
+}
+
+/// The origin of a port of a node that has not started: no event has this number.
+pub const NOT_STARTED: u32 = u32::MAX;
+
+/// Which messages the counts of a node's ports count: with it a reader knows between which lives of sender and receiver.
+///
+/// # Example: an array has one word a port
+/// ```
+/// use stillpoint_core::log::Origins;
+/// assert_eq!([7, 8].origin(1), 8);
+/// ```
+pub trait Origins {
+    /// For a port where messages come in, the event of the sender that sent the last message that the node took in the
+    /// present session. For a port where they leave, the last event of the node before the present session;
+    /// [`NOT_STARTED`] before the node starts, when there is none.
+    fn origin(&self, port: usize) -> u32;
+}
+
+/// Not a supertrait: a table of methods with `Debug` of a whole node in it would link the formatting of all its parts.
+impl core::fmt::Debug for dyn Origins + '_ {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Origins { .. }")
+    }
+}
+
+impl<const P: usize> Origins for [u32; P] {
+    fn origin(&self, port: usize) -> u32 {
+        self.get(port).copied().unwrap_or(0)
+    }
 }
 
 /// The longest record that needs no context: kind, argument, value, time.
@@ -44,17 +77,17 @@ const CAUSES_MAX: u32 = 1;
 /// # Example: what is written can be read
 /// ```
 /// use stillpoint_core::log::{LogItem, LogReader, LogRing, LogWriter, Recording, Standing};
-/// use stillpoint_core::{Event, EventNumber, NodeId};
+/// use stillpoint_core::{Event, EventNumber, NodeId, time::Ticks};
 /// let (ring, mut writer) = (LogRing::<256>::new(), LogWriter::<2>::new());
 /// let (me, number, recording) = (NodeId(0), EventNumber(1), Recording::FULL);
-/// writer.push(&ring, &Event::local(7), 100, &Standing { me, number, clock: &[1, 0], counts: &[], recording });
+/// writer.push(&ring, &Event::local(7), Ticks(100), &Standing { me, number, clock: &[1, 0], counts: &[], origins: &[], recording });
 ///
 /// let mut bytes = [0; 256];
 /// let length = ring.peek(&mut bytes);
 /// let mut reader = LogReader::new();
 /// let Ok(Some((LogItem::Sync(_), sync))) = reader.next(&bytes[..length]) else { panic!() };
 /// let Ok(Some((LogItem::Record(record), _))) = reader.next(&bytes[sync..length]) else { panic!() };
-/// assert_eq!((record.event, record.time), (Event::local(7), 100));
+/// assert_eq!((record.event, record.time), (Event::local(7), Ticks(100)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LogWriter<const N: usize> {
@@ -67,7 +100,7 @@ pub struct LogWriter<const N: usize> {
     /// A sync record is due before the next record.
     sync_due: bool,
     /// The time of the last record, or of the last that was dropped.
-    time: u64,
+    time: Ticks,
     /// Records dropped and not yet told of.
     dropped: u32,
     /// The clock as the reader knows it.
@@ -83,12 +116,12 @@ impl<const N: usize> LogWriter<N> {
     #[must_use]
     pub const fn new() -> Self {
         // Not even a first event with the number 0 is a plain record.
-        Self { expected: 0, last: 0, sync_at: 0, sync_due: true, time: 0, dropped: 0, told: [0; N] }
+        Self { expected: 0, last: 0, sync_at: 0, sync_due: true, time: Ticks(0), dropped: 0, told: [0; N] }
     }
 
     /// Calls for a sync record before the next record: after a change of mode, an attach, a reset, or a pause in which
     /// the time may have wrapped. `now` is the full time.
-    pub fn resynchronise(&mut self, now: u64) {
+    pub fn resynchronise(&mut self, now: Ticks) {
         self.call_for_sync();
         self.time = now;
     }
@@ -96,8 +129,8 @@ impl<const N: usize> LogWriter<N> {
     /// The time that `ticks` after the last record is.
     #[must_use]
     #[inline]
-    pub const fn time_after(&self, ticks: u32) -> u32 {
-        (self.time as u32).wrapping_add(ticks)
+    pub const fn time_after(&self, ticks: Ticks<u32>) -> Ticks<u32> {
+        self.time.low().wrapping_after(ticks)
     }
 
     /// The first byte of a record that has nothing else but its time, for the events that are nearly all there are.
@@ -123,7 +156,7 @@ impl<const N: usize> LogWriter<N> {
         &mut self,
         ring: &LogRing<S>,
         first: u8,
-        ticks: u32,
+        ticks: Ticks<u32>,
         number: EventNumber,
     ) -> bool {
         let EventNumber(number) = number;
@@ -133,9 +166,9 @@ impl<const N: usize> LogWriter<N> {
         }
         let Some(mut entry) = ring.open(SHORT_MAX) else { return false };
         entry.put(first);
-        varint::put(ticks, |byte| entry.put(byte));
+        varint::put(ticks.0, |byte| entry.put(byte));
         entry.commit();
-        self.time = self.time.wrapping_add(u64::from(ticks));
+        self.time = self.time.wrapping_after(ticks.widen());
         self.last = number;
         self.expected = number.wrapping_add(1);
         true
@@ -144,7 +177,7 @@ impl<const N: usize> LogWriter<N> {
     /// Writes `event`, which happened at `now`. A full ring drops it; the drop is counted and told with the next record.
     // Inlined always: a caller that names the kind of event is left with a handful of stores.
     #[inline(always)]
-    pub fn push<const S: usize>(&mut self, ring: &LogRing<S>, event: &Event, now: u32, standing: &Standing<'_>) {
+    pub fn push<const S: usize>(&mut self, ring: &LogRing<S>, event: &Event, now: Ticks<u32>, standing: &Standing<'_>) {
         let number = standing.number.0;
         let plain = number == self.expected
             && number != self.sync_at
@@ -168,7 +201,7 @@ impl<const N: usize> LogWriter<N> {
     }
 
     #[cold]
-    fn drop_one<const S: usize>(&mut self, ring: &LogRing<S>, now: u32) {
+    fn drop_one<const S: usize>(&mut self, ring: &LogRing<S>, now: Ticks<u32>) {
         ring.count_drop();
         self.advance(now);
         self.dropped = self.dropped.saturating_add(1);
@@ -180,12 +213,12 @@ impl<const N: usize> LogWriter<N> {
         &mut self,
         ring: &LogRing<S>,
         event: &Event,
-        now: u32,
+        now: Ticks<u32>,
         standing: &Standing<'_>,
     ) {
         let (number, causes) = (standing.number.0, standing.recording.carries_causes());
         let called_for = self.sync_due || begins_session(event, standing);
-        let words = SYNC_WORDS + standing.clock.len() + standing.counts.len();
+        let words = SYNC_WORDS + standing.clock.len() + 2 * standing.counts.len();
         let room = PLAIN_MAX + GAP_MAX + CAUSES_MAX.max(SYNC_HEAD) + (words * varint::MAX_LEN) as u32;
         let Some(mut entry) = ring.open(room) else { return self.drop_one(ring, now) };
         let is_due = number.wrapping_sub(self.sync_at) as i32 >= 0;
@@ -211,7 +244,7 @@ impl<const N: usize> LogWriter<N> {
     }
 
     #[inline(always)]
-    fn put_record<const S: usize>(&mut self, entry: &mut Entry<'_, S>, event: &Event, now: u32) {
+    fn put_record<const S: usize>(&mut self, entry: &mut Entry<'_, S>, event: &Event, now: Ticks<u32>) {
         match event.kind {
             EventKind::Local if event.arg < u16::from(LOCAL_ESCAPE) => entry.put(LOCAL | event.arg as u8),
             EventKind::Local => {
@@ -234,10 +267,10 @@ impl<const N: usize> LogWriter<N> {
 
     /// Moves the time on; by how much.
     #[inline(always)]
-    fn advance(&mut self, now: u32) -> u32 {
-        let difference = now.wrapping_sub(self.time as u32);
-        self.time = self.time.wrapping_add(u64::from(difference));
-        difference
+    fn advance(&mut self, now: Ticks<u32>) -> u32 {
+        let difference = now.wrapping_since(self.time.low());
+        self.time = self.time.wrapping_after(difference.widen());
+        difference.0
     }
 
     /// What happened since the last record, where that is not simply nothing.
@@ -272,7 +305,7 @@ impl<const N: usize> LogWriter<N> {
 
     /// Where the node stands with the record that follows. Words as they are: it takes the same time whatever they say.
     #[inline(never)]
-    fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: u32, standing: &Standing<'_>) {
+    fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: Ticks<u32>, standing: &Standing<'_>) {
         if self.dropped != 0 {
             entry.put(GAP);
             put_number(entry, self.dropped);
@@ -285,13 +318,16 @@ impl<const N: usize> LogWriter<N> {
         let causes = if standing.recording.carries_causes() { WITH_CAUSES } else { 0 };
         let mode = standing.recording.mode() as u8 | causes;
         let head = u32::from_le_bytes([SYNC, mode, standing.clock.len() as u8, standing.counts.len() as u8]);
-        let first = [head, standing.number.0, now, (self.time >> 32) as u32];
+        let first = [head, standing.number.0, now.0, (self.time.0 >> 32) as u32];
         entry.put_words([&first, standing.clock, standing.counts]);
+        for port in 0..standing.counts.len() {
+            entry.put_word(standing.origins.origin(port));
+        }
     }
 }
 
-/// Whether a message is the first that the node takes from a channel since either of its ends was reset. Its record says
-/// which event of the sender is known with it, so that a reader can tell in which life the sender counted it.
+/// Whether a message is the first that the node takes from a channel since either of its ends was reset. The sync record
+/// before it names the event that sent it, so that a reader can tell in which life the sender counted it.
 #[inline(always)]
 fn begins_session(event: &Event, standing: &Standing<'_>) -> bool {
     matches!(event.kind, EventKind::Receive) && standing.counts.get(usize::from(event.arg)) == Some(&1)

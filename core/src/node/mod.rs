@@ -12,7 +12,7 @@ pub use input::{Command, Effects, Hello, Input, StepError, Then};
 pub use quick::Quick;
 
 use crate::halt::Halting;
-use crate::log::{Recording, Standing};
+use crate::log::{NOT_STARTED, Origins, Recording, Standing};
 use crate::predicate::{Carry, Predicates, Reached, SlotId};
 use crate::stamp::Said;
 use crate::{EventNumber, HaltId, HaltMarker, HaltOrder, NodeId, Phase, PortId, PortSet, StampKind, VectorClock};
@@ -68,6 +68,8 @@ struct Port<const N: usize> {
     said: Said<N>,
     /// The position of the marker that arrived; means something for the ports that halting has seen one on.
     marker: u32,
+    /// The node's last event before the present session, in which the port counts its messages.
+    opened: u32,
 }
 
 /// Which way messages go through a port.
@@ -124,7 +126,8 @@ impl core::fmt::Display for ConnectError {
 impl core::error::Error for ConnectError {}
 
 #[cfg(target_pointer_width = "32")]
-const _: () = assert!(size_of::<Node<4>>() <= 512, "a node of a system of four fits into half a kilobyte");
+// Four bytes of each port say where its session began, which every sync record tells.
+const _: () = assert!(size_of::<Node<4>>() <= 516, "a node of a system of four takes half a kilobyte and a word");
 
 impl<const N: usize, const P: usize> Node<N, P> {
     /// The most bytes that travel with a message.
@@ -142,7 +145,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             recording: Recording::FULL,
             halting: Halting::new(),
             counts: [0; P],
-            ports: [const { Port { said: Said::new(NodeId(0)), marker: 0 } }; P],
+            ports: [const { Port { said: Said::new(NodeId(0)), marker: 0, opened: 0 } }; P],
             outgoing: PortSet::EMPTY,
             incoming: PortSet::EMPTY,
             up: PortSet::EMPTY,
@@ -266,6 +269,15 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.up
     }
 
+    /// The sender's event number of the last message that was sent or received on a port; `None` before the first of a session
+    /// and after a crash in the middle of a step.
+    #[must_use]
+    pub fn last_number(&self, port: PortId) -> Option<EventNumber> {
+        let end = self.ports.get(usize::from(port.0)).filter(|_| self.count(port).is_some_and(|count| count > 0))?;
+        let sender = if self.outgoing.contains(port) { self.id } else { end.said.peer };
+        end.said.last_number(sender)
+    }
+
     /// The messages sent or received on a port in the present pair of epochs.
     #[must_use]
     pub fn count(&self, port: PortId) -> Option<u32> {
@@ -314,7 +326,21 @@ impl<const N: usize, const P: usize> Node<N, P> {
             number: self.number(),
             clock: self.clock.entries(),
             counts: self.counts.get(..ports).unwrap_or(&self.counts),
+            origins: self,
             recording: self.recording,
+        }
+    }
+}
+
+impl<const N: usize, const P: usize> Origins for Node<N, P> {
+    fn origin(&self, port: usize) -> u32 {
+        let Some((end, count)) = self.ports.get(port).zip(self.counts.get(port)) else { return 0 };
+        if self.outgoing.contains(PortId(port as u8)) {
+            if self.halting.phase.has_started() { end.opened } else { NOT_STARTED }
+        } else if *count == 0 {
+            0
+        } else {
+            end.said.last_of_peer()
         }
     }
 }

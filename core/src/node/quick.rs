@@ -261,6 +261,63 @@ mod tests {
         }
     }
 
+    /// A node of `N` hears of others in jumps of about half of the range of numbers, between its own sends. Entries come
+    /// round to what they were, though they were raised.
+    fn sends_alike<const N: usize>(seed: u32) {
+        let mut random = seed;
+        let mut draw = |below: u32| {
+            random ^= random << 13;
+            random ^= random >> 17;
+            random ^= random << 5;
+            random % below
+        };
+        let started = |id| {
+            let mut node = Node::<N, 2>::new(NodeId(id), StampKind::Vector).unwrap();
+            node.connect(OUT, Direction::Out, NodeId(1 - id)).unwrap();
+            node.connect(IN, Direction::In, NodeId(1 - id)).unwrap();
+            let _ = node.step(Input::start()).unwrap();
+            node
+        };
+        let room = Node::<N, 2>::STAMP_ROOM;
+        let (mut stepped, mut peer) = (started(0), started(1));
+        // A full stamp, of which the entries are replaced; the peer's own only grows.
+        let mut full = [0; 160];
+        let length = peer.step(Input::Send { port: OUT, stamp: &mut full[..room] }).unwrap().stamp;
+        assert_eq!(usize::from(length), 1 + 4 * N, "the first stamp is a full one");
+        let mut heard = [0u32; N];
+        for round in 0..200 {
+            for _ in 0..draw(4) {
+                for (entry, word) in heard.iter_mut().zip(full[1..].as_chunks_mut().0).skip(2) {
+                    *entry = entry.wrapping_add([0, 1, 0x7FFF_FFFF, 2][draw(4) as usize]);
+                    *word = entry.to_le_bytes();
+                }
+                let _ = stepped.step(Input::Receive { port: IN, stamp: &full[..length.into()] }).unwrap();
+            }
+            let mut quickly = stepped.clone();
+            let (mut one, mut other) = ([0; 160], [0; 160]);
+            let quick = quickly.quick_send(OUT, &mut one[..room]).unwrap();
+            let effects = stepped.step(Input::Send { port: OUT, stamp: &mut other[..room] }).unwrap();
+            assert_eq!(
+                one[quick.begin.into()..room],
+                other[..effects.stamp.into()],
+                "{N} nodes, seed {seed}, round {round}"
+            );
+            assert_eq!(quickly, stepped, "{N} nodes, seed {seed}, round {round}");
+        }
+    }
+
+    #[test]
+    fn a_quick_send_writes_the_stamp_that_a_step_writes_for_any_number_of_nodes() {
+        for seed in 1..20 {
+            sends_alike::<2>(seed);
+            sends_alike::<4>(seed);
+            sends_alike::<8>(seed);
+            sends_alike::<9>(seed);
+            sends_alike::<13>(seed);
+            sends_alike::<32>(seed);
+        }
+    }
+
     #[test]
     fn what_has_consequences_is_not_quick() {
         let [mut node, _] = pair(StampKind::Vector);

@@ -237,6 +237,8 @@ impl<const N: usize, const P: usize> Node<N, P> {
             self.clock.start_epoch_after(self.id, known);
         }
         self.halting.phase = Phase::Running;
+        let number = self.number().0;
+        self.ports.iter_mut().for_each(|port| port.opened = number);
         Ok(self.happen(Event::new(EventKind::Reset, self.number().epoch().into())))
     }
 
@@ -270,6 +272,8 @@ impl<const N: usize, const P: usize> Node<N, P> {
         for (index, count) in self.counts.iter_mut().enumerate() {
             *count = messages(PortId(index as u8)).unwrap_or(*count);
         }
+        // The step may have told or heard a number of a message that is not counted, or counted one without its number.
+        self.ports.iter_mut().for_each(|port| port.said.forget());
         let mut effects = Effects::NONE;
         if self.halting.is_halted() {
             // The markers may not all have left; a second one of the same halt is nothing new.
@@ -302,6 +306,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     fn greet(&mut self, port: PortId, hello: Hello, resumed: bool) -> Result<Effects, StepError> {
         self.check_port(port)?;
         self.up = self.up.with(port);
+        let number = self.number().0;
         if let (Some(end), Some(count)) =
             (self.ports.get_mut(usize::from(port.0)), self.counts.get_mut(usize::from(port.0)))
         {
@@ -311,7 +316,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
                 end.said.forget();
             }
             if !resumed {
-                *count = 0;
+                (*count, end.opened) = (0, number);
             }
         }
         let restarted = self.learn_own_number(hello.of_you);

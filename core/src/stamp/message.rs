@@ -1,7 +1,8 @@
 //! The stamp at the front of a message, before it is received.
 use super::StampError;
-use super::wire::{CARRY, FORM, FORM_SHORT, Parsed, Short, mask_bytes};
+use super::wire::{Body, CARRY, FORM, FORM_SHORT, Parsed, Short, mask_bytes, words_of};
 use crate::predicate::Carry;
+use crate::{EventNumber, NodeId};
 
 /// What a message begins with, told apart from its payload before it is received.
 ///
@@ -84,6 +85,47 @@ pub fn message_stamp_len<const N: usize>(message: &[u8]) -> Result<usize, StampE
     }
     let carry = message.get(stamp..).ok_or(StampError::Truncated)?;
     Carry::decode(carry).map(|(_, length)| stamp + length).map_err(|_| StampError::Truncated)
+}
+
+/// What a stamp says of the event of its sender that it belongs to.
+///
+/// # Example: the second event after that of the message before
+/// ```
+/// use stillpoint_core::{NodeId, SenderNumber};
+/// assert_eq!(SenderNumber::read::<4>(&[2, b'h', b'i'], NodeId(0)), Ok(SenderNumber::After(2)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderNumber {
+    /// The number itself: in full stamps and large steps.
+    Is(EventNumber),
+    /// How far it is after that of the message before on the same channel.
+    After(u32),
+}
+
+impl SenderNumber {
+    /// Reads it from the front of a message of a system of `N` nodes. A stamp without its sender's entry says `After(0)`,
+    /// which no sender says.
+    ///
+    /// # Errors
+    /// [`StampError`] if the message does not begin with a stamp.
+    pub fn read<const N: usize>(message: &[u8], sender: NodeId) -> Result<Self, StampError> {
+        let bit = 1u32 << (sender.0 & 31);
+        let place = |mask: u32| (mask & bit != 0).then(|| (mask & (bit - 1)).count_ones() as usize);
+        Ok(match Parsed::<N>::parse(message)?.body {
+            Body::Event(difference) => Self::After(difference.into()),
+            Body::Number(number) => Self::Is(EventNumber(number)),
+            Body::Words(mask, words) => match place(mask).and_then(|place| words_of(words).nth(place)) {
+                Some(number) => Self::Is(EventNumber(number)),
+                None => Self::After(0),
+            },
+            Body::Short => {
+                let (head, rest) = message.split_first().ok_or(StampError::Truncated)?;
+                let short = Short::parse::<N>(*head, rest)?;
+                let difference = place(short.mask).and_then(|place| short.differences.get(place).copied());
+                Self::After(difference.unwrap_or(0).into())
+            }
+        })
+    }
 }
 
 /// The length of the stamp at the front of `bytes`, in a system of `N` nodes.

@@ -14,7 +14,7 @@ mod tests;
 mod wire;
 
 pub(crate) use message::stamp_len;
-pub use message::{MessageStamp, message_stamp_len};
+pub use message::{MessageStamp, SenderNumber, message_stamp_len};
 pub(crate) use said::Said;
 pub(crate) use wire::CARRY;
 

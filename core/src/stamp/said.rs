@@ -28,10 +28,20 @@ impl<const N: usize> Said<N> {
         self.synced = false;
     }
 
+    /// The event of the peer that sent the last message that was read.
+    pub(crate) fn last_of_peer(&self) -> u32 {
+        self.entries.get(usize::from(self.peer.0)).copied().unwrap_or(0)
+    }
+
     /// Whether differences can be said.
     #[inline(always)]
     pub(crate) const fn is_synced(&self) -> bool {
         self.synced
+    }
+
+    /// The last entry of `node` that was said or heard, while differences can be said.
+    pub(crate) fn last_number(&self, node: NodeId) -> Option<EventNumber> {
+        self.entries.get(usize::from(node.0)).filter(|_| self.synced).copied().map(EventNumber)
     }
 
     /// Writes the stamp of the event `clock` just counted at `me`. Returns its length.
@@ -76,11 +86,12 @@ impl<const N: usize> Said<N> {
             return Err(StampError::NoRoom);
         };
         let told = self.changed | 1 << (me.0 & 31);
-        let (mut mask, mut bit, mut widest) = (if compares(N) { 0 } else { told }, 1u32, 0);
+        let (mut mask, mut bit, mut widest) = (0, 1u32, 0);
         let mut places = body.iter_mut();
         let mut say = |now: &u32, said: &mut u32| {
             let difference = now.wrapping_sub(*said);
-            let says = if compares(N) { difference != 0 } else { told & bit != 0 };
+            // An entry that was raised may have come round to what was said.
+            let says = difference != 0 && (compares(N) || told & bit != 0);
             if says && let Some(place) = places.next() {
                 mask |= bit;
                 widest |= difference;

@@ -3,7 +3,7 @@ use super::{BreakError, of, survey};
 use crate::expr::Compiled;
 use crate::{Node, NodeAddress, Slot, System, SystemError};
 use serde::{Deserialize, Serialize};
-use stillpoint_core::control::SlotState;
+use stillpoint_core::control::{SlotState, StateCode};
 use stillpoint_core::predicate::{Detector, Generation, Program, SlotId, SlotPhase};
 use stillpoint_core::{Command, NodeId};
 
@@ -50,6 +50,12 @@ impl Armed {
     }
 }
 
+/// Whether a node has the breakpoint and was not told yet that its first stage counts: arming it was not finished.
+#[must_use]
+pub fn is_half_armed(armed: &Armed, nodes: &[Node]) -> bool {
+    nodes.iter().filter_map(|node| armed.slot_of(node)).any(|(state, _)| !state.enabled)
+}
+
 /// What the boards say of a breakpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
@@ -91,12 +97,26 @@ pub fn free_slot(nodes: &[Node]) -> Option<(SlotId, Generation)> {
     })
 }
 
-/// Arms a breakpoint: installs it on every node, asks every node to confirm it, and then enables it.
+/// Arms a breakpoint: installs it on every node, asks every node to confirm it, and then enables it. In a system that runs,
+/// breakpoints that have fired are removed first: their halt is over.
+///
+/// `note` is given the breakpoint before any node has it, so that it can be found again if this host is killed.
 ///
 /// # Errors
-/// There is no free slot, or a node would not; what was installed is removed again.
-pub fn arm(system: &mut System, compiled: &Compiled, detector: Detector, text: &str) -> Result<Armed, BreakError> {
-    let nodes = survey(system)?;
+/// There is no free slot, or a node refused it; what was installed is removed again.
+pub fn arm(
+    system: &mut System,
+    compiled: &Compiled,
+    detector: Detector,
+    text: &str,
+    note: impl FnOnce(&Armed),
+) -> Result<Armed, BreakError> {
+    let mut nodes = survey(system)?;
+    if nodes.iter().all(|node| node.state == Some(StateCode::Running))
+        && !remove_fired(system, &nodes, |_| true)?.is_empty()
+    {
+        nodes = survey(system)?;
+    }
     let (slot, generation) = free_slot(&nodes).ok_or(BreakError::NoSlot)?;
     let programs = compiled.programs.iter().map(|(node, program)| (node.0, program.as_bytes().to_vec()));
     let armed = Armed {
@@ -107,6 +127,7 @@ pub fn arm(system: &mut System, compiled: &Compiled, detector: Detector, text: &
         stages: compiled.stages,
         programs: programs.collect(),
     };
+    note(&armed);
     let done = install(system, &armed, &nodes).and_then(|()| enable(system, &armed));
     if let Err(error) = done {
         // What can still be reached shall not be left with half a breakpoint.
@@ -174,6 +195,27 @@ pub fn remove(system: &mut System, slot: SlotId) -> Result<(), SystemError> {
     let removed: Vec<_> =
         system.addresses().into_iter().map(|at| system.command(at, &Command::Remove { slot })).collect();
     removed.into_iter().collect()
+}
+
+/// Removes the breakpoints that have fired and for which `is_over`, from every node. Returns which.
+///
+/// A breakpoint that has fired does not fire again; it only keeps what is known of its halt. Whoever ends that halt frees its
+/// slot.
+///
+/// # Errors
+/// A node could not be reached; the others have removed it.
+pub fn remove_fired(
+    system: &mut System,
+    nodes: &[Node],
+    is_over: impl Fn(SlotId) -> bool,
+) -> Result<Vec<SlotId>, SystemError> {
+    let has_fired = |slot: &SlotId| {
+        let states = nodes.iter().filter_map(|node| node.slots.get(usize::from(slot.number()))?.state);
+        states.into_iter().any(|state| state.phase == SlotPhase::Fired)
+    };
+    let fired: Vec<SlotId> = SlotId::ALL.into_iter().filter(|slot| has_fired(slot) && is_over(*slot)).collect();
+    fired.iter().try_for_each(|slot| remove(system, *slot))?;
+    Ok(fired)
 }
 
 #[cfg(test)]

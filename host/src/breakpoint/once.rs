@@ -1,6 +1,6 @@
 //! A breakpoint for one use: armed in a halted system, run into, and removed.
 use super::wait::wait_past;
-use super::{Armed, BreakError, Waited, arm, remove};
+use super::{Armed, BreakError, Waited, arm, remove, remove_fired};
 use crate::expr::Compiled;
 use crate::trace::Tails;
 use crate::{Node, NodeAddress, System};
@@ -50,7 +50,8 @@ impl Moved {
 
 /// Lets a halted system run until a predicate is satisfied, or anything else halts it, and removes the predicate again.
 ///
-/// `armed` is told of the breakpoint before anything runs, so that somebody can find it should this host die.
+/// `note` is given the breakpoint before any node has it, so that it can be found again if this host is killed. Breakpoints
+/// that have fired are removed, but for those for which `is_kept`: the halt that they caused is over.
 ///
 /// # Errors
 /// The system is not halted, there is no free slot, or a board could not be reached; then the breakpoint is removed from
@@ -61,11 +62,13 @@ pub fn run_until(
     text: &str,
     limit: Option<Duration>,
     interrupt: &AtomicBool,
-    armed: impl FnOnce(&Armed),
+    is_kept: impl Fn(SlotId) -> bool,
+    note: impl FnOnce(&Armed),
 ) -> Result<Ran, BreakError> {
     let halt = halted(system)?;
-    let breakpoint = arm(system, compiled, Detector::Causal, text)?;
-    armed(&breakpoint);
+    let nodes = system.nodes()?;
+    remove_fired(system, &nodes, |slot| !is_kept(slot))?;
+    let breakpoint = arm(system, compiled, Detector::Causal, text, note)?;
     let done = run_into(system, &breakpoint, halt, limit, interrupt);
     let slot = SlotId::new(breakpoint.slot).ok_or(BreakError::NoSlot)?;
     let removed = remove(system, slot);

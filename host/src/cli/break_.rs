@@ -7,6 +7,7 @@
 //!       stage 1  left0   event 412  left0:send(ring)      happened before
 //!       stage 2  right1  event 398  right1.holding == 1   completed it
 //!     halt 1 is one consistent moment of 4 nodes; resume with `stillpoint resume`
+use super::break_left::remove_left;
 use super::break_report::{Listed, Listing, Removed};
 use super::break_set::{Patience, Wanted, set};
 use super::break_store::Store;
@@ -20,7 +21,8 @@ use stillpoint_core::predicate::{Detector, SLOTS, SlotId, SlotPhase};
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "docs/BREAKPOINTS.md describes the language, and what is promised for each kind of expression.\n\n\
+    after_help = "A breakpoint fires once. It is listed as fired until the system is resumed or stepped, then it is removed.\n\
+                  docs/BREAKPOINTS.md describes the language, and what is promised for each kind of expression.\n\n\
                   Examples:\n  stillpoint break \"left0:send(ring) -> right1.holding == 1\"\n  \
                   stillpoint break \"left0.laps > 100 | right0:fault\" --no-wait\n  \
                   stillpoint break list\n  stillpoint break rm all"
@@ -90,13 +92,14 @@ fn list(context: &mut Context) -> Result<Exit, CliError> {
 
 /// Every breakpoint as the boards say it is, with the events that satisfied its stages so far.
 pub fn listing(context: &mut Context) -> Result<Listing, CliError> {
+    remove_left(context)?;
     let mut store = Store::of(context)?;
     let system = context.system()?;
     let nodes = breakpoint::survey(system)?;
     let directory = breakpoint::directory(system)?;
     let mut breakpoints = Vec::new();
     for slot in SlotId::ALL {
-        let known = store.armed().iter().find(|armed| armed.slot == slot.number());
+        let known = store.in_slot(slot).map(|kept| &kept.armed);
         let agreement = known.map(|armed| (armed, breakpoint::agreement(armed, &nodes)));
         if let Some((armed, agreement)) = agreement.filter(|(_, agreement)| *agreement != Agreement::Gone) {
             let resolved: Option<Resolved> =
@@ -117,6 +120,7 @@ pub fn listing(context: &mut Context) -> Result<Listing, CliError> {
 
 /// Removes breakpoints from every node.
 pub fn remove(context: &mut Context, which: Which) -> Result<Exit, CliError> {
+    remove_left(context)?;
     let (out, file) = (context.out(), context.file()?);
     let mut store = Store::open(&file)?;
     let system = context.system()?;

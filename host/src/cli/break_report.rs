@@ -3,7 +3,7 @@ use super::{Report, paint};
 use serde::Serialize;
 use std::fmt;
 use stillpoint::breakpoint::{Agreement, Armed, Fired, Order, Satisfied, satisfied};
-use stillpoint::expr::{Class, Directory, Promise, Resolved};
+use stillpoint::expr::{Class, Directory, Promise, Resolved, Term};
 use stillpoint::{HaltProof, NoCertificate, Node};
 use stillpoint_core::HaltId;
 use stillpoint_core::control::SlotState;
@@ -117,8 +117,14 @@ fn write_events(events: &[Event], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 impl Event {
     fn of(event: &Satisfied, resolved: &Resolved, directory: &Directory) -> Self {
-        let terms = resolved.terms().filter(|(stage, term)| *stage == event.stage && term.node == event.node);
-        let texts: Vec<&str> = terms.map(|(_, term)| &resolved.text[term.span.clone()]).collect();
+        let stage = usize::from(event.stage).checked_sub(1).and_then(|stage| resolved.stages.get(stage));
+        let alternatives = stage.into_iter().flatten().filter(|terms| terms.iter().any(|term| term.node == event.node));
+        // Terms that must hold at once are shown with the signs that the user wrote between them.
+        let as_written = |terms: &Vec<Term>| {
+            let (first, last) = (terms.first()?, terms.last()?);
+            resolved.text.get(first.span.start..last.span.end)
+        };
+        let texts: Vec<&str> = alternatives.filter_map(as_written).collect();
         Self {
             stage: event.stage,
             node: directory.name_of(event.node),
@@ -236,7 +242,7 @@ impl Report for Listing {
                 _ => paint::WARN,
             };
             let text =
-                listed.expression.as_deref().unwrap_or("armed by somebody else: `stillpoint break rm` removes it");
+                listed.expression.as_deref().unwrap_or("armed by another host: `stillpoint break rm` removes it");
             write!(
                 f,
                 "{}{}{:#}  {style}{:7}{style:#}  {text}",
@@ -280,5 +286,34 @@ impl Report for Removed {
             writeln!(f, "no breakpoint was armed")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stillpoint::expr::{self, NodeNames};
+    use stillpoint_core::{EventNumber, NodeId};
+
+    #[test]
+    fn terms_of_one_node_are_reported_with_the_signs_between_them() {
+        let node = NodeNames {
+            id: NodeId(0),
+            name: Some("left".into()),
+            aliases: Vec::new(),
+            watches: vec![Some("a".into()), Some("b".into())],
+            ports: Vec::new(),
+            tags: Vec::new(),
+            knows_all_clocks: true,
+        };
+        let directory = Directory { nodes: vec![node], recorded: false };
+        let what = |text: &str| {
+            let resolved = expr::resolve(&expr::parse(text).unwrap(), &directory).unwrap();
+            let event = Satisfied { stage: 1, node: NodeId(0), number: EventNumber(3), order: Order::Last };
+            Event::of(&event, &resolved, &directory).what
+        };
+        for text in ["left.a > 1 & left.b == 2", "left.a > 1 | left.b == 2", "left.a > 1"] {
+            assert_eq!(what(text), text);
+        }
     }
 }

@@ -1,4 +1,5 @@
 //! Arming a breakpoint and waiting for it: what `break`, `stop` and `when` have in common.
+use super::break_left::remove_left;
 use super::break_report::Stopped;
 use super::break_store::Store;
 use super::{CliError, Context, Exit, Output};
@@ -54,11 +55,16 @@ impl Wanted {
         }
     }
 
-    /// Arms it and remembers what was written for it.
-    pub fn arm(&self, context: &mut Context) -> Result<Armed, CliError> {
+    /// Arms it and remembers what was written for it. `only_for`: the command that removes it before it ends, if one does.
+    pub fn arm(&self, context: &mut Context, only_for: Option<&str>) -> Result<Armed, CliError> {
+        remove_left(context)?;
         let mut store = Store::open(context.file()?.as_ref())?;
-        let armed = breakpoint::arm(context.system()?, &self.compiled, self.detector, &self.text).map_err(failed)?;
-        store.put(armed.clone())?;
+        let system = context.system()?;
+        let mut kept = Ok(());
+        // Before any board has it: should this process be killed, the next one knows what it finds.
+        let note = |armed: &Armed| kept = store.put(armed.clone(), only_for);
+        let armed = breakpoint::arm(system, &self.compiled, self.detector, &self.text, note).map_err(failed)?;
+        kept?;
         Ok(armed)
     }
 
@@ -121,7 +127,9 @@ pub fn set(
     let out = context.out();
     wanted.promise(out);
     let was_halted = is_halted(context.system()?)?;
-    let mut armed = wanted.arm(context)?;
+    // One with a condition that this command looks at is of no use without it.
+    let only_for = accept.map(|_| "stop").filter(|_| !patience.no_wait && !was_halted);
+    let mut armed = wanted.arm(context, only_for)?;
     out.say("armed", format!("breakpoint {} on {} nodes", armed.slot, armed.programs.len()));
     let mut stopped = wanted.shown(&armed);
     if patience.no_wait || was_halted {
@@ -143,7 +151,7 @@ pub fn set(
             Waited::Fired(fired) if fired.proof.is_ok() && !accepts(accept, context)? => {
                 out.say("went on", format!("halt {}: the condition held before, and does not any more", fired.halt.0));
                 wanted.remove(&armed, context)?;
-                armed = wanted.arm(context)?;
+                armed = wanted.arm(context, only_for)?;
                 release(context.system()?, fired.halt)?;
                 past = Some(fired.halt);
             }

@@ -48,13 +48,14 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let mut sources = Vec::new();
     if let Some(path) = model {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| usage(format!("cannot read {name}: {error}")))?;
+        let text =
+            stillpoint::input_file::read_text(path).map_err(|error| usage(format!("cannot read {name}: {error}")))?;
         sources.push(Source { name, text });
     }
     sources.extend(args.expect.iter().map(|text| Source { name: "-e".into(), text: text.clone() }));
     let wrong = |error: stillpoint_trace::check::ModelError| usage(error.to_string());
     let models = sources.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    let history = history::read(trace, context).map_err(CliError::into_usage)?;
+    let history = history::read(trace, context)?;
     let only = View::parse(&args.only, &history.header).map_err(|error| usage(error.to_string()))?;
     let report = check(&models, &history, &Options { only, shown: args.show }).map_err(wrong)?;
     let (fails, unknown) = (report.count(Verdict::Fails), report.count(Verdict::Unknown));
@@ -74,7 +75,7 @@ impl Report for Result_ {
                 () if line.contains("  cannot tell  ") || line.starts_with("trace: ") => paint::WARN,
                 () if line.contains("  holds  ") => paint::GOOD,
                 () if line.starts_with("      ") => paint::FAINT,
-                () => anstyle::Style::new(),
+                () => paint::PLAIN,
             };
             writeln!(f, "{style}{line}{style:#}")?;
         }

@@ -4,7 +4,6 @@
 use super::{CliError, Context, Exit, Line};
 use clap::CommandFactory as _;
 use clap_complete::Shell;
-use std::io::Write as _;
 
 /// Print a script that completes commands and options in a shell.
 #[derive(clap::Args)]
@@ -18,10 +17,9 @@ pub struct Args {
     shell: Shell,
 }
 
-pub fn run(args: &Args, _: &mut Context) -> Result<Exit, CliError> {
+pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Line::command(), "stillpoint", &mut script);
-    // A reader that has seen enough is no error.
-    let _ = std::io::stdout().write_all(&script);
+    context.out().write(|to| to.write_all(&script));
     Ok(Exit::Ok)
 }

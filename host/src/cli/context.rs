@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stillpoint::config::{BoardConfig, SystemFile, find_system_file};
 use stillpoint::dump::{Dump, DumpError};
-use stillpoint::{Board, OpenError, System, did_you_mean};
+use stillpoint::{Board, OpenError, Session, System, did_you_mean};
 
 /// The system file, the boards once they are attached, the way to the user, and Ctrl-C.
 ///
@@ -102,6 +102,11 @@ impl Context {
         Ok(self.dump.clone())
     }
 
+    /// Whether a dump was looked at that is damaged.
+    pub(super) fn saw_damage(&self) -> bool {
+        self.dump.as_ref().is_some_and(|dump| !dump.damage.is_empty())
+    }
+
     /// The system in the dump, if one is looked at. What of its memory is lost is said.
     fn saved_system(&mut self) -> Result<Option<System>, CliError> {
         let Some(dump) = self.dump()? else { return Ok(None) };
@@ -131,6 +136,26 @@ impl Context {
         names.iter().map(find).collect()
     }
 
+    /// Says which cores of a board a killed debugger had left stopped; attaching has let them run.
+    fn tell_released(&self, board: &str, session: &Session) {
+        for core in session.released() {
+            let what =
+                format!("core {core} of board {board} was left stopped by a debugger that was killed; it runs again");
+            self.out.say("released", what);
+        }
+    }
+
+    /// Opens the probes of these boards, all at the same time; the sessions are in their order.
+    pub(super) fn sessions(&mut self, boards: &[BoardConfig]) -> Result<Vec<Session>, CliError> {
+        let opened = self.on_each(boards, Session::open)?;
+        let opened = boards.iter().zip(opened).map(|(board, session)| {
+            let session = session.map_err(|source| CliError::Session { board: board.name.clone(), source })?;
+            self.tell_released(&board.name, &session);
+            Ok(session)
+        });
+        opened.collect()
+    }
+
     /// All boards, attached when first asked for. Every one must be there: [`Context::present`] is for those who can do with
     /// less.
     pub fn system(&mut self) -> Result<&mut System, CliError> {
@@ -141,10 +166,26 @@ impl Context {
                     Some(lost) => return Err(CliError::Bad(format!("board {} is missing: {}", lost.board, lost.why))),
                     None => system,
                 },
-                None => System::open(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
+                None => self.attach(System::open)?,
             },
         };
         Ok(self.system.insert(system))
+    }
+
+    /// Attaches to boards.
+    fn attach(&mut self, open: impl FnOnce(&SystemFile) -> Result<System, OpenError>) -> Result<System, CliError> {
+        let mut system = open(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone());
+        self.tell_released_of(system.boards());
+        Ok(system)
+    }
+
+    fn tell_released_of<'a>(&self, boards: impl IntoIterator<Item = &'a mut Board>) {
+        for board in boards {
+            let name = board.name().to_owned();
+            if let Some(session) = board.session() {
+                self.tell_released(&name, session);
+            }
+        }
     }
 
     /// The boards that are there, attached when first asked for; [`System::missing`] tells of the others.
@@ -153,7 +194,7 @@ impl Context {
             Some(system) => system,
             None => match self.saved_system()? {
                 Some(system) => system,
-                None => System::open_some(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone()),
+                None => self.attach(System::open_some)?,
             },
         };
         Ok(self.system.insert(system))
@@ -168,7 +209,11 @@ impl Context {
         let file = self.file()?;
         let mut boards = match self.attached() {
             Some(system) => system.into_boards().into_iter().map(Ok).collect(),
-            None => System::open_each(&file),
+            None => {
+                let mut boards = System::open_each(&file);
+                self.tell_released_of(boards.iter_mut().flatten());
+                boards
+            }
         };
         let result = work(&file, &mut boards);
         if let Ok(boards) = boards.into_iter().collect::<Result<Vec<Board>, OpenError>>() {

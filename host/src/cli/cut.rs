@@ -137,7 +137,7 @@ impl Report for Result_ {
         if self.cut.nodes.windows(2).all(|pair| pair[0].board == pair[1].board) {
             return Ok(());
         }
-        writeln!(f, "  times are logical, and compared on one board only: boards have no common clock")
+        writeln!(f, "  times are compared on one board only, whose cores share a counter: boards have no common clock")
     }
 }
 
@@ -206,12 +206,13 @@ fn in_flight(f: &mut fmt::Formatter<'_>, channel: &ChannelLine) -> fmt::Result {
     let of = channel.carries.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
     writeln!(f, "  {:<36} {count} message{}{of}", channel.name, if count == 1 { "" } else { "s" })?;
     for message in &channel.in_flight {
-        let Message { number, stamp, payload, value, .. } = message;
+        let Message { number, stamp, payload, value, undecoded, .. } = message;
         write!(f, "    {number:>8}  ")?;
-        match value {
-            Some(value) => write!(f, "{value}")?,
-            None if stamp.is_empty() && payload.is_empty() => write!(f, "its bytes cannot be read")?,
-            None => write!(f, "{}", hex(payload))?,
+        match (value, undecoded) {
+            (Some(value), _) => write!(f, "{value}")?,
+            (None, Some(why)) if stamp.is_empty() && payload.is_empty() => write!(f, "{why}")?,
+            (None, Some(why)) => write!(f, "{}   not decoded: {why}", hex(payload))?,
+            (None, None) => write!(f, "{}", hex(payload))?,
         }
         writeln!(f, "   {}stamp {}{:#}", paint::FAINT, hex(stamp), paint::FAINT)?;
     }

@@ -33,7 +33,7 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let usage = |text: String| CliError::Usage(text);
-    let history = history::read(&args.trace, context).map_err(CliError::into_usage)?;
+    let history = history::read(&args.trace, context)?;
     let detection = detect(&args.expression, &history, args.show).map_err(|error| usage(error.to_string()))?;
     let exit = if detection.possibly == Answer::Yes { Exit::Ok } else { Exit::Bad };
     context.out().print(&Result_(detection));
@@ -49,7 +49,7 @@ impl Report for Result_ {
         for line in self.0.to_string().lines() {
             let style = match line == self.0.expression {
                 true => paint::NAME,
-                false => anstyle::Style::new(),
+                false => paint::PLAIN,
             };
             writeln!(f, "{style}{line}{style:#}")?;
         }

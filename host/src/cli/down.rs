@@ -2,7 +2,7 @@
 //!
 //!     $ stillpoint down
 //!     board A  stopped
-//!     board B  had ended already: QEMU has ended without a word: it was killed
+//!     board B  had ended already: QEMU has ended and left no message, as after `kill -9`
 use super::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;

@@ -43,7 +43,7 @@ struct Answer {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let (out, file) = (context.out(), context.file()?);
-    let breakpoints = serde_json::to_value(Store::of(context)?.armed()).unwrap_or_default();
+    let breakpoints = serde_json::to_value(Store::of(context)?.kept()).unwrap_or_default();
     let system = context.present()?;
     let missing: Vec<String> = system.missing().iter().map(|lost| lost.board.clone()).collect();
     let style = ProgressStyle::with_template("{prefix:>10}  {bar:30} {bytes}/{total_bytes}")

@@ -2,6 +2,7 @@
 use std::process::ExitCode;
 use stillpoint::config::ConfigError;
 use stillpoint::dump::DumpError;
+use stillpoint::trace::{RecordError, TraceError};
 use stillpoint::{OpenError, SessionError, SystemError, UnknownNode};
 
 /// How a command that did its work ends.
@@ -9,9 +10,9 @@ use stillpoint::{OpenError, SessionError, SystemError, UnknownNode};
 pub enum Exit {
     /// All is well.
     Ok,
-    /// The answer is bad: a certificate that fails, a node that is missing.
+    /// The answer is bad: a certificate fails, a node is missing, a recording is damaged.
     Bad,
-    /// The question is wrong, or the surroundings are.
+    /// Usage or environment error: a wrong option, a missing file, no probe, no room for the result.
     Usage,
     /// Ctrl-C.
     Interrupted,
@@ -52,6 +53,12 @@ pub enum CliError {
     /// The boards did not do what was asked.
     #[error(transparent)]
     System(#[from] SystemError),
+    /// There is no recording, or none that can be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A recording cannot be written, or a board that is recorded does not answer.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// There is no dump, or none that can be read.
     #[error(transparent)]
     Dump(#[from] DumpError),
@@ -79,26 +86,23 @@ pub enum CliError {
     Bad(String),
 }
 
-impl CliError {
-    /// The same, where what cannot be read is the caller's to mend.
-    #[must_use]
-    pub fn into_usage(self) -> Self {
-        match self {
-            Self::Bad(text) => Self::Usage(text),
-            other => other,
-        }
-    }
+fn of_system(error: &SystemError) -> Exit {
+    if matches!(error, SystemError::Interrupted(_)) { Exit::Interrupted } else { Exit::Bad }
+}
 
-    /// The exit code that belongs to it.
+impl CliError {
+    /// Returns the exit code, for all commands alike.
+    ///
+    /// A file, a probe or a board that is missing or unusable is [`Exit::Usage`]. Boards that were there and did not do what
+    /// was asked are a bad answer.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             Self::Interrupted(_) => Exit::Interrupted,
-            Self::System(SystemError::Interrupted(_)) | Self::Dump(DumpError::System(SystemError::Interrupted(_))) => {
-                Exit::Interrupted
-            }
             Self::At { exit, .. } => *exit,
-            Self::System(_) | Self::Bad(_) | Self::Dump(DumpError::System(_)) => Exit::Bad,
+            Self::Bad(_) => Exit::Bad,
+            Self::System(error) | Self::Dump(DumpError::System(error)) => of_system(error),
+            Self::Record(RecordError::System { source, .. }) => of_system(source),
             _ => Exit::Usage,
         }
     }

@@ -2,11 +2,11 @@
 //!
 //!     $ stillpoint export --format perfetto run.trace -o run.pftrace
 //!     wrote 12034 events into run.pftrace, 1234567 bytes; open it at https://ui.perfetto.dev
-use super::{CliError, Context, Exit, Report, history};
+use super::{CliError, Context, Exit, Report, files, history};
 use serde::Serialize;
 use std::fmt;
-use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+use stillpoint::OutputFile;
 use stillpoint_trace::export::{self, Format};
 
 /// Write a recording for other tools: ShiViz, Perfetto, or anything that reads JSON, CSV or Parquet.
@@ -74,16 +74,11 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let exit = if history::is_damaged(&history) { Exit::Bad } else { Exit::Ok };
     let format = args.format.into();
     if args.output == Path::new("-") {
-        let mut stdout = BufWriter::new(std::io::stdout());
-        return match export::export(&history, format, &mut stdout).and_then(|()| stdout.flush()) {
-            // A reader that has seen enough, such as `head`, is no error.
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(CliError::Usage(format!("cannot write to standard output: {error}")))
-            }
-            _ => Ok(exit),
-        };
+        out.write(|to| export::export(&history, format, to));
+        return Ok(exit);
     }
-    let bytes = write(&args.output, &args.file, |file| export::export(&history, format, file))?;
+    files::check_is_other(&args.output, &args.file)?;
+    let bytes = files::write(OutputFile::at(&args.output), context, |file| export::export(&history, format, file))?;
     let hint = match args.format {
         Form::Shiviz => "open it at https://bestchai.bitbucket.io/shiviz",
         Form::Perfetto => "open it at https://ui.perfetto.dev",
@@ -91,33 +86,6 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     };
     out.print(&Written { file: args.output.clone(), events: history.events.len(), bytes, hint });
     Ok(exit)
-}
-
-/// Writes a file whole or not at all: what was there stays until the new one is complete.
-fn write(
-    path: &Path,
-    trace: &Path,
-    work: impl FnOnce(&mut (dyn std::io::Write + Send)) -> std::io::Result<()>,
-) -> Result<u64, CliError> {
-    let same = |path: &Path| std::fs::canonicalize(path).ok();
-    if same(path).is_some() && same(path) == same(trace) {
-        return Err(CliError::Usage(format!("{} is the recording itself: name another file", path.display())));
-    }
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let written = std::fs::File::create(&part).and_then(|file| {
-        let mut file = BufWriter::new(file);
-        work(&mut file)?;
-        file.flush()?;
-        let bytes = file.get_ref().metadata()?.len();
-        std::fs::rename(&part, path).map(|()| bytes)
-    });
-    written.map_err(|error| {
-        // It may not be there.
-        let _ = std::fs::remove_file(&part);
-        CliError::Usage(format!("cannot write {}: {error}", path.display()))
-    })
 }
 
 impl Report for Written {

@@ -53,7 +53,7 @@ pub fn read(path: &Path, context: &Context) -> Result<History, CliError> {
     });
     bar.inspect(ProgressBar::finish_and_clear);
     context.check_interrupt(LEFT_ALONE)?;
-    history.map_err(|error| CliError::Bad(error.to_string()))
+    Ok(history?)
 }
 
 /// Whether the file could not be read to its end.

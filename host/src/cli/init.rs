@@ -3,11 +3,11 @@
 //!     $ stillpoint init
 //!     wrote stillpoint.toml: 2 emulated boards with token_ring
 //!     start with `stillpoint up && stillpoint flash`
-use super::{CliError, Context, Exit, Report};
+use super::{CliError, Context, Exit, Report, files};
 use serde::Serialize;
 use std::fmt;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use stillpoint::OutputFile;
 use stillpoint::config::{ProbeConfig, SystemFile};
 use stillpoint::doctor::Surroundings;
 use stillpoint::init::Survey;
@@ -68,8 +68,10 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let text = survey.system_file(&path);
     let file = SystemFile::parse(&path, text.clone())?;
     if !args.stdout {
-        write(&path, &text, args.force)
-            .map_err(|error| CliError::Usage(format!("cannot write {}: {error}", path.display())))?;
+        let file = OutputFile::at(&path);
+        // A file that came while this command looked around stays.
+        let file = if args.force { file } else { file.new_only() };
+        files::write(file, context, |to| to.write_all(text.as_bytes()))?;
     }
     let board = |board: &stillpoint::config::BoardConfig| {
         let probe = match &board.probe {
@@ -112,16 +114,6 @@ fn choose(survey: &mut Survey, wanted: &Path) -> Result<(), CliError> {
     }
     survey.firmware.insert(0, found);
     Ok(())
-}
-
-/// Writes aside and renames, so that a full disk leaves the old file; without `replace` a file that has come meanwhile stays.
-fn write(path: &Path, text: &str, replace: bool) -> std::io::Result<()> {
-    if !replace {
-        return std::fs::File::create_new(path)?.write_all(text.as_bytes());
-    }
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(".new");
-    std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, path))
 }
 
 impl Report for Answer {

@@ -2,12 +2,12 @@
 //!
 //!     $ stillpoint man | man -l -
 //!     $ stillpoint man --dir ~/.local/share/man/man1
-use super::{CliError, Context, Exit, Line, Report};
+use super::{CliError, Context, Exit, Line, Report, files};
 use clap::CommandFactory as _;
 use serde::Serialize;
 use std::fmt;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use stillpoint::OutputFile;
 
 /// Print the manual page of this program, or write one page for it and each of its commands.
 #[derive(clap::Args)]
@@ -29,33 +29,40 @@ struct Answer {
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let Some(folder) = &args.dir else {
         let mut page = Vec::new();
-        // Writing to memory does not fail; a reader that has seen enough is no error.
+        // Writing to memory does not fail.
         let _ = clap_mangen::Man::new(Line::command()).render(&mut page);
-        let _ = std::io::stdout().write_all(&page);
+        context.out().write(|to| to.write_all(&page));
         return Ok(Exit::Ok);
     };
-    let pages = write_pages(folder)
-        .map_err(|error| CliError::Usage(format!("cannot write manual pages into {}: {error}", folder.display())))?;
+    let pages = write_pages(folder, context)?;
     context.out().print(&Answer { folder: folder.clone(), pages });
     Ok(Exit::Ok)
 }
 
-fn write_pages(folder: &Path) -> std::io::Result<Vec<String>> {
-    std::fs::create_dir_all(folder)?;
+fn write_pages(folder: &Path, context: &Context) -> Result<Vec<String>, CliError> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| CliError::Usage(format!("cannot write manual pages into {}: {error}", folder.display())))?;
     let mut line = Line::command().disable_help_subcommand(true);
     line.build();
     let mut pages = Vec::new();
-    write_page(&line, folder, &mut pages)?;
+    write_page(&line, folder, context, &mut pages)?;
     Ok(pages)
 }
 
-fn write_page(command: &clap::Command, folder: &Path, pages: &mut Vec<String>) -> std::io::Result<()> {
-    let written = clap_mangen::Man::new(command.clone()).generate_to(folder)?;
-    pages.extend(written.file_name().map(|name| name.to_string_lossy().into_owned()));
+fn write_page(
+    command: &clap::Command,
+    folder: &Path,
+    context: &Context,
+    pages: &mut Vec<String>,
+) -> Result<(), CliError> {
+    let page = clap_mangen::Man::new(command.clone());
+    let name = page.get_filename();
+    files::write(OutputFile::at(&folder.join(&name)), context, |mut to| page.render(&mut to))?;
+    pages.push(name);
     command
         .get_subcommands()
         .filter(|command| !command.is_hide_set())
-        .try_for_each(|command| write_page(command, folder, pages))
+        .try_for_each(|command| write_page(command, folder, context, pages))
 }
 
 impl Report for Answer {

@@ -5,6 +5,7 @@
 //! people, or with `--json` the same as one JSON value. A command runs alone or as a line of the shell, where the context and
 //! what it is attached to live on: a command that reaches boards by itself calls [`Context::detach`] first. Results go to standard output, everything else to standard error.
 mod break_;
+mod break_left;
 mod break_report;
 mod break_set;
 mod break_store;
@@ -22,6 +23,7 @@ mod down;
 mod dump;
 mod error;
 mod export;
+mod files;
 mod flash;
 mod halt;
 mod history;
@@ -38,6 +40,7 @@ mod resume;
 mod run;
 mod shell;
 mod show;
+mod started;
 mod status;
 mod step;
 mod step_report;
@@ -51,6 +54,7 @@ mod when;
 pub use context::Context;
 pub use error::{CliError, Exit};
 pub use output::{Output, Report, paint};
+pub use started::NodeSeen;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -62,8 +66,8 @@ use std::process::ExitCode;
     name = "stillpoint",
     version,
     about,
-    after_help = "Exit codes: 0 all is well; 1 the answer is bad (a certificate that fails, a node that is missing); \
-                  2 the question is wrong or the surroundings are (usage, system file, no probe); 130 Ctrl-C.\n\n\
+    after_help = "Exit codes: 0 all is well; 1 the answer is bad (a certificate fails, a node is missing, a recording is damaged); \
+                  2 usage or environment error (wrong option, missing file, no probe, no room for the result); 130 Ctrl-C.\n\n\
                   Examples:\n  stillpoint up && stillpoint flash\n  stillpoint halt\n  stillpoint resume\n  \
                   stillpoint --system bench/stillpoint.toml status --json"
 )]
@@ -157,15 +161,30 @@ impl Command {
         }
     }
 
+    /// Runs it, and fails if its result could not be written.
     fn run(&self, context: &mut Context) -> Result<Exit, CliError> {
+        let done = self.run_on_source(context);
+        let written = context.out().check();
+        done.and_then(|exit| written.map(|()| exit))
+    }
+
+    fn run_on_source(&self, context: &mut Context) -> Result<Exit, CliError> {
         match self.look() {
-            Some(Look { from: Some(from) }) => self.run_on(&mut context.beside_dump(from.clone())),
+            Some(Look { from: Some(from) }) => self.run_and_judge(&mut context.beside_dump(from.clone())),
             None if context.is_dump() && !matches!(self, Self::Shell(_)) => Err(CliError::Usage(
                 "this needs boards, and a dump can only be looked at: with cut, status, info, log, watch or print; leave \
                  --from out"
                     .into(),
             )),
-            _ => self.run_on(context),
+            _ => self.run_and_judge(context),
+        }
+    }
+
+    /// Runs it. What is shown of a damaged dump is not all that was saved.
+    fn run_and_judge(&self, context: &mut Context) -> Result<Exit, CliError> {
+        match self.run_on(context)? {
+            Exit::Ok if context.saw_damage() => Ok(Exit::Bad),
+            exit => Ok(exit),
         }
     }
 
@@ -220,16 +239,30 @@ impl Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let line = Line::parse();
-    let out = Output::new(line.json);
-    let result = Context::new(line.source, out).and_then(|mut context| line.command.run_and_detach(&mut context));
-    match result {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            out.error(&error);
-            error.exit().into()
+    let (out, result) = match Line::try_parse() {
+        Ok(line) => {
+            let out = Output::new(line.json);
+            let run = |mut context: Context| line.command.run_and_detach(&mut context);
+            (out, Context::new(line.source, out).and_then(run))
         }
-    }
+        Err(error) => {
+            let out = Output::new(false);
+            (out, Ok(out.parsed(&error)))
+        }
+    };
+    let exit = result.unwrap_or_else(|error| {
+        out.error(&error);
+        error.exit()
+    });
+    // With `--json` the error is a result, too.
+    let exit = out.check().map_or_else(
+        |error| {
+            out.error(&error);
+            error.exit()
+        },
+        |()| exit,
+    );
+    exit.into()
 }
 
 #[cfg(test)]

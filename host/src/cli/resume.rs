@@ -2,16 +2,18 @@
 //!
 //!     $ stillpoint resume
 //!     resumed: left0, left1, right0, right1
-use super::{CliError, Context, Exit, Output, Report, paint};
+use super::break_left::{remove_fired, remove_left};
+use super::{CliError, Context, Exit, NodeSeen, Output, Report, paint};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
-use stillpoint::{Lost, System};
+use stillpoint::{Lost, Resumed, System};
 
 /// Let everything that is halted go on, together: a consistent halt, a delayed one, cores stopped by the probe.
 #[derive(clap::Args)]
 #[command(
-    after_help = "The nodes leave their halt on a release that travels in band, so one resumes a mailbox latency after the \
+    after_help = "Exit code 1 if a node is missing or does not run afterwards: a crashed one runs again after a reset of its \
+                        board.\nThe nodes leave their halt on a release that travels in band, so one resumes a mailbox latency after the \
                         other, not a probe latency.\n\nExample:\n  stillpoint resume"
 )]
 pub struct Args {
@@ -23,7 +25,10 @@ pub struct Args {
 #[derive(Serialize)]
 struct Answer {
     resumed: Vec<String>,
+    stayed: Vec<NodeSeen>,
     missing: Vec<Missing>,
+    /// The breakpoints that had fired and were removed.
+    freed: Vec<u8>,
 }
 
 #[derive(Serialize)]
@@ -40,21 +45,33 @@ impl From<&Lost> for Missing {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
+    let freed = free_breakpoints(context)?;
     let out = context.out();
     let system = context.present()?;
-    resume(system, out, Duration::from_secs(args.limit))
+    resume(system, freed, out, Duration::from_secs(args.limit))
 }
 
-fn resume(system: &mut System, out: Output, limit: Duration) -> Result<Exit, CliError> {
-    let mut resumed = system.run_stopped()?;
-    for name in system.resume_all(limit)? {
-        if !resumed.contains(&name) {
-            resumed.push(name);
-        }
+/// Removes the breakpoints that a killed command left, and those that have fired: their halt is about to end. Returns the
+/// numbers of the latter.
+///
+/// Boards that are missing, and cores that are stopped, cannot take part; then the breakpoints stay until the next resume.
+fn free_breakpoints(context: &mut Context) -> Result<Vec<u8>, CliError> {
+    let system = context.present()?;
+    if !system.missing().is_empty() || !system.stopped()?.is_empty() {
+        return Ok(Vec::new());
     }
+    remove_left(context)?;
+    // One that cannot be read is reported after the resume.
+    let Ok(nodes) = context.system()?.nodes() else { return Ok(Vec::new()) };
+    remove_fired(context, &nodes)
+}
+
+fn resume(system: &mut System, freed: Vec<u8>, out: Output, limit: Duration) -> Result<Exit, CliError> {
+    let Resumed { resumed, stayed } = system.resume_all(limit)?;
+    let stayed: Vec<NodeSeen> = stayed.into_iter().map(NodeSeen::from).collect();
     let missing: Vec<Missing> = system.missing().iter().map(Missing::from).collect();
-    let exit = if missing.is_empty() { Exit::Ok } else { Exit::Bad };
-    out.print(&Answer { resumed, missing });
+    let exit = if missing.is_empty() && stayed.is_empty() { Exit::Ok } else { Exit::Bad };
+    out.print(&Answer { resumed, stayed, missing, freed });
     Ok(exit)
 }
 
@@ -64,6 +81,7 @@ impl Report for Answer {
             [] => writeln!(f, "nothing was halted")?,
             names => writeln!(f, "{}resumed{:#}: {}", paint::GOOD, paint::GOOD, names.join(", "))?,
         }
+        self.stayed.iter().try_for_each(|node| node.text(f))?;
         for Missing { nodes, why, board } in &self.missing {
             writeln!(f, "{}missing{:#}: {} (board {board}: {why})", paint::BAD, paint::BAD, nodes.join(", "))?;
         }

@@ -6,12 +6,13 @@
 //!        │ ┊     ◆    left1#1 reset
 //!        │ ╰────▶●    left1#2 recv(ring) <- left0#2
 //!        │       •    left1#3 watch(holding) = 1
-use super::{CliError, Context, Exit, Report, history, paint};
+use super::{CliError, Context, Exit, Report, files, history, paint};
 use serde::ser::{Error as _, Serialize, SerializeSeq as _, SerializeStruct as _, Serializer};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use stillpoint::OutputFile;
 use stillpoint_trace::show::{self, Bounds, Graph, GraphKind, Line, Selection};
 use stillpoint_trace::{History, Row, View};
 
@@ -98,6 +99,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let title = args.file.file_stem().map_or_else(|| "trace".into(), |name| name.to_string_lossy().into_owned());
     let pictures: Vec<&PathBuf> = args.svg.iter().chain(&args.html).collect();
     if !pictures.is_empty() {
+        pictures.iter().try_for_each(|path| files::check_is_other(path, &args.file))?;
         // Actions are folded from all events; only events need room.
         let whole = chosen.clone().within(Bounds { most: None, ..bounds(None)? });
         let shown = chosen.within(bounds(Some(IN_PICTURE))?);
@@ -109,14 +111,15 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
             files: pictures.into_iter().cloned().collect(),
         };
         if let Some(path) = &args.svg {
-            write(path, &args.file, &picture(args, &history, &whole, &shown, &title))?;
+            let picture = picture(args, &history, &whole, &shown, &title);
+            files::write(OutputFile::at(path), context, |to| to.write_all(picture.as_bytes()))?;
         }
         if let Some(path) = &args.html {
             let page = match args.graph {
                 Some(_) => show::linked_html(&history, &whole, &shown, &title),
                 None => show::html(&history, &shown, &title),
             };
-            write(path, &args.file, &page)?;
+            files::write(OutputFile::at(path), context, |to| to.write_all(page.as_bytes()))?;
         }
         out.print(&drawn);
     } else if let Some(kind) = args.graph {
@@ -170,14 +173,6 @@ fn picture(args: &Args, history: &History, whole: &Selection, shown: &Selection,
         }
         Some(Kind::Event) | None => show::svg(history, shown, title).svg,
     }
-}
-
-fn write(path: &Path, trace: &Path, text: &str) -> Result<(), CliError> {
-    let same = |path: &Path| std::fs::canonicalize(path).ok();
-    if same(path).is_some() && same(path) == same(trace) {
-        return Err(CliError::Usage(format!("{} is the recording itself: name another file", path.display())));
-    }
-    std::fs::write(path, text).map_err(|error| CliError::Usage(format!("cannot write {}: {error}", path.display())))
 }
 
 /// What was drawn into files.

@@ -3,7 +3,7 @@
 //!     $ stillpoint status
 //!     left0    running
 //!     left1    parked    in halt 3
-//!     right0   missing   it is not up (QEMU has ended without a word: it was killed); start it with `stillpoint up`
+//!     right0   missing   it is not up (QEMU has ended and left no message, as after `kill -9`); run `stillpoint down`, then `stillpoint up`
 use super::break_::listing;
 use super::break_report::Listing;
 use super::{CliError, Context, Exit, Report, paint};
@@ -11,11 +11,11 @@ use serde::Serialize;
 use std::fmt;
 use stillpoint::{NodeState, System};
 
-/// Show how every node stands (running, draining, parked, suspended, stopped, faulted, silent or missing) and every breakpoint.
+/// Show how every node stands (running, draining, parked, suspended, stopped, faulted, silent, in use or missing) and every breakpoint.
 #[derive(clap::Args)]
 #[command(
     after_help = "suspended: stopped alone by `halt --delayed`; stopped: its core is held by the probe; silent: it runs, but \
-                        does not answer.\nExit code 1 if a node is faulted, silent or missing.\n\n\
+                        does not answer; in use: another process, which is named, has the board.\nExit code 1 if a node is faulted, silent, in use or missing.\n\n\
                         Example:\n  stillpoint status\n  stillpoint status --json | jq '.nodes[] | select(.state != \"running\")'"
 )]
 pub struct Args {

@@ -4,6 +4,7 @@
 //!     left0  event 413  recv(ring)  token_ring::pass  target-agent/examples/token_ring.rs:88
 //!       meanwhile right1 2 events: trace("token taken"), send(ring)
 //!     halt 5, begun by left0, is one consistent moment of 4 nodes; resume with `stillpoint resume`
+use super::break_left::{is_looked_after, remove_left};
 use super::break_report::Halt;
 use super::break_store::Store;
 use super::step_report::{Did, Step, Steps};
@@ -120,12 +121,15 @@ pub(super) fn run_until(
     verb: &str,
 ) -> Result<Ran, CliError> {
     let (interrupt, file) = (context.interrupt_flag(), context.file()?);
+    remove_left(context)?;
     let mut store = Store::open(&file)?;
+    let is_kept: Vec<bool> = SlotId::ALL.into_iter().map(|slot| is_looked_after(&store, slot)).collect();
+    let is_kept = |slot: SlotId| is_kept.get(usize::from(slot.number())) == Some(&true);
     let system = context.system()?;
     let (mut slot, mut kept) = (None, Ok(()));
-    let ran = breakpoint::run_until(system, compiled, text, limit, &interrupt, |armed| {
+    let ran = breakpoint::run_until(system, compiled, text, limit, &interrupt, is_kept, |armed| {
         slot = Some(armed.slot);
-        kept = store.put(armed.clone());
+        kept = store.put(armed.clone(), Some(verb));
     });
     if let Some(slot) = slot {
         store.forget(|armed| armed.slot == slot)?;

@@ -4,7 +4,7 @@ use super::{Report, paint};
 use serde::Serialize;
 use std::fmt;
 use stillpoint::breakpoint::Moved;
-use stillpoint::{Node, System};
+use stillpoint::{Node, Side, System};
 use stillpoint_core::{Direction, Event, EventKind};
 
 /// What one node did.
@@ -72,6 +72,8 @@ fn shortened(events: &[String]) -> String {
 /// An event as it is written in an expression, where it can be.
 fn describe(event: &Event, node: &Node, name: &impl Fn(&str, u16) -> Option<String>) -> String {
     let port = || port_name(node, event.arg, name);
+    let is_server = || name(Side::Server.name_kind(), event.arg).is_some();
+    let side = || if is_server() { Side::Server } else { Side::Caller };
     let named = |kind: &str| name(kind, event.arg).unwrap_or_else(|| event.arg.to_string());
     match event.kind {
         EventKind::Send => format!("send({})", port()),
@@ -82,8 +84,8 @@ fn describe(event: &Event, node: &Node, name: &impl Fn(&str, u16) -> Option<Stri
         EventKind::SendFull => format!("send({}) found it full", port()),
         EventKind::Local => format!("trace(\"{}\")", named("trace")),
         EventKind::Enter => format!("enter({})", named("enter")),
-        EventKind::Call => format!("call({})", named("call")),
-        EventKind::Return => format!("return({})", named("call")),
+        EventKind::Call => format!("{}({})", side().call_word(), named(side().name_kind())),
+        EventKind::Return => format!("{}({})", side().return_word(), named(side().name_kind())),
         EventKind::Watch => {
             let watch = node.watches.get(usize::from(event.arg)).and_then(|(number, _)| name("watch", *number));
             format!("{} = {}", watch.unwrap_or_else(|| format!("watch{}", event.arg)), event.value as i32)

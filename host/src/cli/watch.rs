@@ -3,10 +3,9 @@
 //!     $ stillpoint watch left0.holding 'left0.laps - right1.laps'
 //!     left0.holding             1
 //!     left0.laps - right1.laps  -3
-use super::{CliError, Context, Exit, Look, Report, paint};
+use super::{CliError, Context, Exit, Look, Output, Report, paint};
 use serde::Serialize;
 use std::fmt;
-use std::io::{self, IsTerminal as _, Write};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use stillpoint::watch::Watch;
@@ -74,17 +73,17 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         return Ok(Exit::Ok);
     }
     let began = Instant::now();
-    let mut screen = Screen::new(out.is_json());
+    let mut screen = Screen::new(out);
     for look in 1.. {
         let (nodes, silent) = read(system)?;
         let seconds = began.elapsed().as_secs_f64();
         let answer = Answer { seconds: Some(seconds), values: lines(&watches, &nodes), silent };
         // A reader that has seen enough, such as `head`, ends it.
-        if screen.show(&answer).is_err() || args.times == Some(look) {
+        if !screen.show(&answer) || args.times == Some(look) {
             break;
         }
         let next = began + Duration::from_millis(args.every.saturating_mul(look));
-        while Instant::now() < next && !interrupt.load(Ordering::Relaxed) {
+        while Instant::now() < next && !interrupt.load(Ordering::Relaxed) && out.is_open() {
             std::thread::sleep(next.saturating_duration_since(Instant::now()).min(Duration::from_millis(20)));
         }
         if interrupt.load(Ordering::Relaxed) {
@@ -148,7 +147,7 @@ impl Report for Answer {
 
 /// Where live values are shown: in place on a terminal; elsewhere a line for each that has changed; or JSON, one look a line.
 struct Screen {
-    json: bool,
+    out: Output,
     terminal: bool,
     /// What was shown last, and on how many lines.
     last: Vec<Line>,
@@ -156,18 +155,18 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(json: bool) -> Self {
-        Self { json, terminal: io::stdout().is_terminal(), last: Vec::new(), height: 0 }
+    fn new(out: Output) -> Self {
+        Self { out, terminal: out.is_terminal(), last: Vec::new(), height: 0 }
     }
 
-    fn show(&mut self, answer: &Answer) -> io::Result<()> {
+    fn show(&mut self, answer: &Answer) -> bool {
         let mut text = String::new();
-        if self.json {
+        if self.out.is_json() {
             text = serde_json::to_string(answer).unwrap_or_default() + "\n";
         } else if self.terminal {
             // Up to where it began, and everything below it anew.
             if self.height > 0 {
-                text = format!("\x1b[{}A\x1b[J", self.height);
+                text = paint::Sequence(format_args!("\x1b[{}A\x1b[J", self.height)).to_string();
             }
             let _ = answer.values.iter().try_for_each(|line| answer.line(&mut text, line).map(|()| text.push('\n')));
             let _ = answer.old(&mut text);
@@ -181,8 +180,6 @@ impl Screen {
             }
         }
         self.last.clone_from(&answer.values);
-        let mut stdout = anstream::stdout().lock();
-        stdout.write_all(text.as_bytes())?;
-        stdout.flush()
+        self.out.write_lines(&text)
     }
 }

@@ -43,6 +43,9 @@ pub struct When {
     left: Option<u32>,
 }
 
+/// How often a command that waits looks whether the reader of its output is still there.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let (expression, commands) = args.parse()?;
@@ -57,8 +60,11 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let until = args.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut past = None;
     let done = loop {
-        let limit = until.map(|until| until.saturating_duration_since(Instant::now()));
-        match when.wanted.wait(&when.armed, past, limit, context) {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let limit = left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY);
+        match when.wanted.wait(&when.armed, past, Some(limit), context) {
+            Ok(Waited::TimedOut) if !out.is_open() => break Ok(Exit::Ok),
+            Ok(Waited::TimedOut) if left.is_none_or(|left| left > limit) => {}
             Ok(Waited::Fired(fired)) => match when.fire(&fired, context) {
                 Ok(Exit::Ok) if !when.is_over() => match stands_in(fired.halt, context) {
                     Ok(false) => past = Some(fired.halt),
@@ -116,7 +122,7 @@ impl Args {
 
 impl When {
     fn arm(wanted: Wanted, commands: Vec<String>, times: Option<u32>, context: &mut Context) -> Result<Self, CliError> {
-        let armed = wanted.arm(context)?;
+        let armed = wanted.arm(context, Some("when"))?;
         context.out().say("armed", format!("breakpoint {} on {} nodes", armed.slot, armed.programs.len()));
         Ok(Self { wanted, armed, commands, left: times })
     }
@@ -172,7 +178,7 @@ impl When {
         self.left = self.left.map(|left| left.saturating_sub(1));
         self.remove(context)?;
         if !self.is_over() {
-            self.armed = self.wanted.arm(context)?;
+            self.armed = self.wanted.arm(context, Some("when"))?;
         }
         shell::run_lines(&self.commands, context)
     }

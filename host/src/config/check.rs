@@ -6,6 +6,7 @@ use crate::recording::{Choice, ChoiceError};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
+use stillpoint_core::MAX_NODES;
 use toml::Spanned;
 
 /// UARTs of an emulated board that can be joined.
@@ -37,6 +38,13 @@ struct Meant {
 fn convert(raw: RawFile, folder: &Path) -> Result<Meant, Complaint> {
     if raw.board.is_empty() {
         return Err((0..0, "there is no board; add a [[board]] with name, chip, probe and firmware".into()));
+    }
+    if let Some(board) = raw.board.get(MAX_NODES) {
+        let count = raw.board.len();
+        return Err((
+            board.name.span(),
+            format!("there are {count} boards; a system has at most {MAX_NODES} nodes, and each board has one or more"),
+        ));
     }
     let mut names = HashSet::new();
     let mut probes = HashSet::new();

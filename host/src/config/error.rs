@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 pub enum ConfigError {
     /// There is none.
     #[error(
-        "no stillpoint.toml in {0} or the folders above it; go to the system's folder or name its file with --system"
+        "no stillpoint.toml in {0} or the folders above it; go to the system's folder, name its file with --system, or \
+         write one with `stillpoint init`"
     )]
     NotFound(PathBuf),
     /// It cannot be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
+    #[error("cannot read {path}: {source}{}", or_init(source), path = path.display())]
     Read {
         /// Which file.
         path: PathBuf,
@@ -39,6 +40,14 @@ pub struct Place {
     pub text: String,
     /// What is wrong.
     pub message: String,
+}
+
+/// A file that is not there can be written.
+fn or_init(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        std::io::ErrorKind::NotFound => "; `stillpoint init` writes one",
+        _ => "",
+    }
 }
 
 impl ConfigError {

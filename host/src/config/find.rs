@@ -20,7 +20,10 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let deep = top.path().join("a/b");
         std::fs::create_dir_all(&deep).unwrap();
-        assert!(find_system_file(&deep).unwrap_err().to_string().contains("--system"));
+        let missing = find_system_file(&deep).unwrap_err().to_string();
+        assert!(missing.contains("--system") && missing.contains("stillpoint init"), "{missing}");
+        let named = crate::config::SystemFile::read(&deep.join("other.toml")).unwrap_err().to_string();
+        assert!(named.contains("stillpoint init"), "{named}");
         std::fs::write(top.path().join(FILE_NAME), "").unwrap();
         assert_eq!(find_system_file(&deep).unwrap(), top.path().join(FILE_NAME));
         std::fs::write(top.path().join("a").join(FILE_NAME), "").unwrap();

@@ -147,7 +147,7 @@ impl SystemFile {
     /// Reads and checks a system file.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text =
-            std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+            crate::input_file::read_text(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
         Self::parse(path, text)
     }
 

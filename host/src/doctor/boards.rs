@@ -39,6 +39,9 @@ impl BoardsCheck {
             OpenCause::Session(SessionError::Down(_)) => {
                 Some(Finding::note(self.name(), what, "stillpoint up && stillpoint flash"))
             }
+            OpenCause::Session(SessionError::Ended(_)) => {
+                Some(Finding::note(self.name(), what, "stillpoint down && stillpoint up && stillpoint flash"))
+            }
             OpenCause::Session(SessionError::Lock(_)) => {
                 Some(Finding::note(self.name(), what, "wait until that ends, or end it"))
             }

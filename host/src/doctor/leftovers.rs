@@ -1,7 +1,9 @@
 //! What machines that are gone have left behind, and which boards are in use now.
 use super::{Check, Finding, Surroundings};
 use crate::StateDir;
+use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 pub(super) struct LeftoversCheck;
@@ -40,6 +42,15 @@ impl Check for LeftoversCheck {
             } else {
                 findings.push(Finding::note(name, what + ", of another system", format!("rm -r {}", folder.display())));
             }
+        }
+        for Orphan { process, run_dir } in orphans(&around.root.join("proc")) {
+            let what = format!(
+                "QEMU process {process} runs, and its run directory {} is gone or was moved",
+                run_dir.display()
+            );
+            let fix = format!("kill {process}");
+            let ours = run_dir.starts_with(&around.state);
+            findings.push(if ours { Finding::wrong(name, what, fix) } else { Finding::note(name, what, fix) });
         }
         for (lock, holder) in held_locks(&around.state, ours.as_deref()) {
             let what = format!("{} is in use by {holder}", lock.file_stem().unwrap_or_default().to_string_lossy());
@@ -86,6 +97,34 @@ fn read(folder: PathBuf) -> Option<Leftover> {
     Some(Leftover { folder, board, process, chip, alive })
 }
 
+/// A machine that no command finds any more.
+struct Orphan {
+    process: u32,
+    /// Where it was started.
+    run_dir: PathBuf,
+}
+
+/// The machines among the processes in `proc` whose run directory does not name them: it was moved or removed.
+fn orphans(proc: &Path) -> Vec<Orphan> {
+    let processes = std::fs::read_dir(proc).into_iter().flatten().flatten();
+    let mut found: Vec<Orphan> = processes
+        .filter_map(|entry| {
+            let process = entry.file_name().to_str()?.parse().ok()?;
+            let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+            let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+            // Only machines that outlive their starter have both: see `qemu_probe::Machine`.
+            words.iter().find(|word| word.starts_with(b"socket,id=qmp,server=on"))?;
+            let at = words.iter().position(|word| *word == b"-pidfile")?;
+            let pid_file = PathBuf::from(OsStr::from_bytes(words.get(at + 1)?));
+            let run_dir = pid_file.parent()?.to_owned();
+            let named = read(run_dir.clone()).is_some_and(|machine| machine.process == process);
+            (!named).then_some(Orphan { process, run_dir })
+        })
+        .collect();
+    found.sort_by_key(|orphan| orphan.process);
+    found
+}
+
 /// Locks that somebody holds now: of this system's boards, and of probes. A lock file that nobody holds is no leftover: it is
 /// free whatever is written in it.
 fn held_locks(state: &Path, ours: Option<&Path>) -> Vec<(PathBuf, String)> {
@@ -121,6 +160,30 @@ mod tests {
         assert!(found[0].what.contains("board A (process 4194305) is gone"), "{found:?}");
         assert_eq!(found[1].verdict, Verdict::Note);
         assert_eq!(found[1].fix, Some(format!("rm -r {}", fake.path("state/0123/B").display())));
+    }
+
+    #[test]
+    fn a_machine_whose_run_directory_was_moved_is_named_with_its_process() {
+        let fake = Fake::new();
+        let line = |folder: &str| {
+            let run_dir = fake.path(folder).display().to_string();
+            format!(
+                "qemu-system-arm\0-pidfile\0{run_dir}/pid\0-chardev\0socket,id=qmp,server=on,wait=off,path={run_dir}/qmp.sock\0"
+            )
+        };
+        let (moved, there, other) = (line("state/0123/A"), line("state/0123/B"), line("elsewhere/C"));
+        let fake = fake
+            .file("proc/4194301/cmdline", &moved)
+            .file("proc/4194305/cmdline", &there)
+            .file("proc/4194303/cmdline", &other)
+            .file("proc/4194304/cmdline", "qemu-system-arm\0-pidfile\0/another/programs/pid\0")
+            .file("state/0123/B/machine.json", DEAD);
+        let found = LeftoversCheck.findings(&fake.around());
+        let fixes: Vec<_> = found.iter().filter(|finding| finding.what.starts_with("QEMU process")).collect();
+        assert_eq!(fixes.len(), 2, "{found:?}");
+        assert_eq!((fixes[0].verdict, fixes[0].fix.as_deref()), (Verdict::Wrong, Some("kill 4194301")));
+        assert!(fixes[0].what.ends_with("state/0123/A is gone or was moved"), "{found:?}");
+        assert_eq!((fixes[1].verdict, fixes[1].fix.as_deref()), (Verdict::Note, Some("kill 4194303")));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Whether there is a place for machines and locks.
 use super::{Check, Finding, Surroundings};
+use crate::state::{StateError, check_private};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 
 pub(super) struct StateCheck;
 
@@ -20,11 +20,17 @@ impl Check for StateCheck {
         let (path, name) = (&around.state, self.name());
         // What does not exist is made when it is needed: then the nearest folder above must allow it.
         let existing = path.ancestors().find(|folder| folder.symlink_metadata().is_ok()).unwrap_or(path);
-        let user = std::fs::metadata("/proc/self").map_or(0, |meta| meta.uid());
-        if existing == path.as_path() && path.symlink_metadata().is_ok_and(|meta| meta.uid() != user || !meta.is_dir())
-        {
-            let what = format!("{} is no folder of this user", path.display());
-            return vec![Finding::wrong(name, what, ELSEWHERE)];
+        let private = path.symlink_metadata().ok().map_or(Ok(()), |meta| check_private(path, &meta));
+        match private {
+            Err(StateError::Open { mode, .. }) => {
+                let what = format!("other users can write to {} (mode {mode:03o})", path.display());
+                return vec![Finding::wrong(name, what, format!("chmod 700 {}", path.display()))];
+            }
+            Err(_) => {
+                let what = format!("{} is no folder of this user", path.display());
+                return vec![Finding::wrong(name, what, ELSEWHERE)];
+            }
+            Ok(()) => {}
         }
         let probe = existing.join(format!(".stillpoint-doctor-{}", std::process::id()));
         if let Err(error) = std::fs::write(&probe, "") {

@@ -2,6 +2,7 @@
 use super::memory::DumpMemory;
 use super::{Dump, DumpError, Registers, SavedFirmware};
 use crate::config::{BoardConfig, SystemFile};
+use crate::input_file::{MAX_BINARY, read_bytes};
 use crate::{Board, Firmware, Lost, System};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -99,7 +100,7 @@ impl Dump {
 
     /// An ELF file outside of the dump, if it is the one that ran.
     fn named_elf(&self, kept: &SavedFirmware, board: &str, path: &Path) -> Result<Elf, DumpError> {
-        let bytes = std::fs::read(path).map_err(|source| DumpError::NoFirmware {
+        let bytes = read_bytes(path, MAX_BINARY).map_err(|source| DumpError::NoFirmware {
             board: board.to_owned(),
             identity: kept.identity.clone(),
             path: path.to_owned(),

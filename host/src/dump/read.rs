@@ -3,6 +3,7 @@ use super::frame::{Body, FrameError, MAGIC, checked};
 use super::header::Header;
 use super::memory::Piece;
 use super::{DumpError, Registers};
+use crate::input_file::{MAX_BINARY, read_bytes};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ const SEARCH: usize = 1 << 28;
 impl Dump {
     /// Reads a file.
     pub fn open(path: &Path) -> Result<Self, DumpError> {
-        let bytes = std::fs::read(path).map_err(|source| DumpError::Read { path: path.to_owned(), source })?;
+        let bytes = read_bytes(path, MAX_BINARY).map_err(|source| DumpError::Read { path: path.to_owned(), source })?;
         Self::parse(&bytes, path)
     }
 

@@ -3,6 +3,7 @@ use super::frame::{Body, PIECE};
 use super::writer::Writer;
 use super::{DumpError, Header, Registers, SavedBoard, SavedFirmware, regions};
 use crate::config::SystemFile;
+use crate::input_file::{MAX_BINARY, read_bytes};
 use crate::{Board, CutReport, SessionError, System, SystemError};
 use serde::Serialize;
 use std::ops::Range;
@@ -56,7 +57,7 @@ impl System {
         options: DumpOptions,
         mut progress: impl FnMut(DumpStep),
     ) -> Result<Written, DumpError> {
-        if path.exists() {
+        if path.symlink_metadata().is_ok() {
             return Err(DumpError::Exists(path.to_owned()));
         }
         let stand = self.check_halted(options.force)?;
@@ -150,7 +151,7 @@ fn save(
     let names: Vec<String> = system.boards().iter().map(|board| board.name().to_owned()).collect();
     for (index, board) in system.boards().iter_mut().enumerate() {
         let path = board.firmware().path.clone();
-        let elf = std::fs::read(&path).map_err(|source| DumpError::Firmware { path: path.clone(), source })?;
+        let elf = read_bytes(&path, MAX_BINARY).map_err(|source| DumpError::Firmware { path: path.clone(), source })?;
         let identity = crate::firmware::identity(&elf);
         let place = firmware.iter().position(|of| of.identity == identity);
         let of_board = capture(board).map_err(|source| in_session(&names[index], source))?;

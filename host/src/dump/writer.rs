@@ -1,13 +1,13 @@
 //! Frames to a file: all of them or nothing.
 use super::DumpError;
 use super::frame::{Body, MAGIC, MAX_BODY};
+use crate::output_file::Aside;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Frames to a file beside the one that is wanted, which takes its name when it is whole.
 pub(super) struct Writer {
-    file: NamedTempFile,
+    file: Aside,
     path: PathBuf,
     /// How many frames are written.
     pub frames: u32,
@@ -17,12 +17,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub fn create(path: &Path) -> Result<Self, DumpError> {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        // As any other file of this user: it is made to be given to others.
-        let builder = builder.prefix(".stillpoint-").permissions(std::fs::Permissions::from_mode(0o666));
-        let file = builder.tempfile_in(folder).map_err(|source| failed(path, source))?;
+        let file = Aside::beside(path).map_err(|source| failed(path, source))?;
         let mut writer = Self { file, path: path.to_owned(), frames: 0, bytes: 0 };
         writer.write(&MAGIC)?;
         Ok(writer)
@@ -31,9 +26,7 @@ impl Writer {
     /// A writer over a file that is open already.
     #[cfg(test)]
     pub fn over(path: &Path, file: std::fs::File) -> Self {
-        let folder = path.parent().unwrap();
-        let named = tempfile::Builder::new().tempfile_in(folder).unwrap().into_temp_path();
-        Self { file: NamedTempFile::from_parts(file, named), path: path.to_owned(), frames: 0, bytes: 0 }
+        Self { file: Aside::over(path, file), path: path.to_owned(), frames: 0, bytes: 0 }
     }
 
     pub fn put(&mut self, body: &Body) -> Result<(), DumpError> {
@@ -59,10 +52,10 @@ impl Writer {
     /// Everything is on the disk before the file has its name.
     pub fn finish(self) -> Result<(), DumpError> {
         let path = &self.path;
-        self.file.as_file().sync_all().map_err(|source| failed(path, source))?;
-        self.file.persist_noclobber(path).map(drop).map_err(|error| match error.error.kind() {
+        self.file.file().sync_all().map_err(|source| failed(path, source))?;
+        self.file.finish_new(path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => DumpError::Exists(path.to_owned()),
-            _ => failed(path, error.error),
+            _ => failed(path, error),
         })
     }
 }

@@ -1,15 +1,20 @@
 //! What the debug information of a firmware says of its statics and their types.
 //!
 //! Types are read when asked for: a firmware has tens of thousands of them, and a cut looks at a dozen.
+#[cfg(test)]
+pub(crate) mod compiled;
 mod parse;
+mod paths;
 mod place;
 mod types;
 
 pub use place::Place;
 pub use types::{Choice, Member, Type, TypeId, Variant};
 
+use crate::input_file::{MAX_BINARY, read_bytes};
 use gimli::{AttributeValue, LittleEndian, Reader as _};
 use object::{Object as _, ObjectSection as _};
+use paths::{Around, Paths};
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,13 +62,14 @@ pub struct DebugTypes {
     units: Vec<gimli::Unit<Slice>>,
     statics: Vec<Static>,
     gone: Vec<Gone>,
+    paths: Paths,
 }
 
 impl DebugTypes {
     /// Reads the debug information of an ELF file.
     pub fn read(path: &Path) -> Result<Self, DwarfError> {
         let name = || path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| DwarfError::Read(name(), error))?;
+        let bytes = read_bytes(path, MAX_BINARY).map_err(|error| DwarfError::Read(name(), error))?;
         let file = object::File::parse(&*bytes).map_err(|error| DwarfError::NotElf(name(), error))?;
         let section = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
             let found = file.section_by_name(id.name()).and_then(|section| section.uncompressed_data().ok());
@@ -79,7 +85,7 @@ impl DebugTypes {
         while let Some(header) = headers.next()? {
             units.push(dwarf.unit(header)?);
         }
-        let mut types = Self { dwarf, units, statics: Vec::new(), gone: Vec::new() };
+        let mut types = Self { dwarf, units, statics: Vec::new(), gone: Vec::new(), paths: Paths::default() };
         for unit in 0..types.units.len() {
             types.collect_statics(unit)?;
         }
@@ -99,13 +105,14 @@ impl DebugTypes {
     }
 
     fn collect_statics(&mut self, unit: usize) -> Result<(), gimli::Error> {
-        let (mut found, mut gone) = (Vec::new(), Vec::new());
-        // What the entry at each depth is called, and whether it is a module.
-        let mut around: Vec<(Option<String>, bool)> = Vec::new();
+        let (mut found, mut gone, mut paths) = (Vec::new(), Vec::new(), Paths::default());
+        // The name of the entry at each depth, and whether it is a module.
+        let mut around: Around = Vec::new();
         let mut entries = self.units[unit].entries();
         while let Some(entry) = entries.next_dfs()? {
             let depth = usize::try_from(entry.depth()).unwrap_or(0);
             around.truncate(depth);
+            paths.note(self, unit, entry, &around);
             if entry.tag() == gimli::DW_TAG_variable
                 && let Some(ty) = self.type_of(unit, entry)
             {
@@ -124,8 +131,10 @@ impl DebugTypes {
             around.resize(depth, (None, false));
             around.push((if names { self.name(unit, entry) } else { None }, is_module));
         }
+        paths.finish(self);
         self.statics.extend(found);
         self.gone.extend(gone);
+        self.paths.extend(paths);
         Ok(())
     }
 
@@ -142,7 +151,11 @@ impl DebugTypes {
     }
 
     fn name(&self, unit: usize, entry: &Entry) -> Option<String> {
-        let value = entry.attr_value(gimli::DW_AT_name)?;
+        self.text(unit, entry, gimli::DW_AT_name)
+    }
+
+    fn text(&self, unit: usize, entry: &Entry, attribute: gimli::DwAt) -> Option<String> {
+        let value = entry.attr_value(attribute)?;
         let text = self.dwarf.attr_string(&self.units[unit], value).ok()?;
         text.to_string_lossy().ok().map(Cow::into_owned)
     }

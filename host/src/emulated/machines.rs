@@ -78,7 +78,9 @@ pub fn state(file: &SystemFile, board: &BoardConfig) -> Result<MachineState, Ses
 fn last_words(folder: &Path) -> String {
     let said = std::fs::read_to_string(folder.join("stderr")).unwrap_or_default();
     let last = said.lines().rfind(|line| !line.trim().is_empty() && !line.ends_with("has no peer"));
-    last.map_or("QEMU has ended without a word: it was killed".into(), |line| format!("QEMU has ended: {line}"))
+    last.map_or("QEMU has ended and left no message, as after `kill -9`".into(), |line| {
+        format!("QEMU has ended: {line}")
+    })
 }
 
 /// Starts every emulated board that is not up: powered, empty, waiting to be flashed.
@@ -142,9 +144,8 @@ fn start(
     index: usize,
     ends: &mut HashMap<(usize, usize), LinkEnd>,
 ) -> Result<Machine, SessionError> {
-    let words = ["firmware".to_owned()].into_iter().chain(board.arguments.iter().cloned());
     let uarts = ends.keys().filter(|(of, _)| *of == index).map(|(_, uart)| uart + 1).max().unwrap_or(0);
-    let builder = Machine::builder(kind_of(board)?).shared_ram(true).semihosting(words).gdb(true);
+    let builder = Machine::builder(kind_of(board)?).shared_ram(true).words(board.arguments.iter().cloned()).gdb(true);
     let wired = (0..uarts)
         .fold(builder, |builder, uart| builder.serial(ends.remove(&(index, uart)).map_or(Serial::Null, Serial::Link)));
     wired.detached(state.machine(board)).start().map_err(emulator)
@@ -182,6 +183,10 @@ impl Group for MachineGroup {
     fn keep_halted(&self) -> Result<(), SessionError> {
         self.0.keep_halted().map_err(|error| SessionError::Emulator(error.to_string()))
     }
+
+    fn released(&self) -> &[usize] {
+        self.0.released()
+    }
 }
 
 /// Attaches to the machine of an emulated board.
@@ -193,7 +198,7 @@ pub(crate) fn open(
     let folder = state.machine(board);
     let machine = Machine::attach(&folder).map_err(|error| match error {
         MachineError::NotRunning { .. } if folder.join("machine.json").exists() => {
-            SessionError::Down(last_words(&folder))
+            SessionError::Ended(last_words(&folder))
         }
         MachineError::NotRunning { .. } => SessionError::Down("it was not started".into()),
         other => emulator(other),

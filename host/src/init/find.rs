@@ -115,6 +115,10 @@ fn has_hash(name: &str) -> bool {
 
 fn is_arm_elf(path: &Path) -> bool {
     let mut start = [0; 20];
+    // A FIFO in a target folder must not keep `init` waiting.
+    if !path.is_file() {
+        return false;
+    }
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start.starts_with(ELF32_LE) && start[18..] == ARM
 }

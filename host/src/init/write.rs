@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 const NAMES: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 /// The chip that is written where nobody knows it: no chip has this name, and every command says so, with the line.
 const UNKNOWN_CHIP: &str = "which-chip-is-it";
+/// The probe that is written where none is connected: there is none with these numbers.
+const UNKNOWN_PROBE: &str = "0000:0000";
 
 /// A board to be written.
 struct Board {
@@ -18,12 +20,17 @@ struct Board {
 }
 
 pub(super) fn system_file(survey: &Survey, folder: &Path) -> String {
-    let boards = if survey.probes.is_empty() { emulated(survey) } else { behind_probes(survey) };
+    let is_emulated = |chip: &String| crate::emulated::chips().any(|emulated| emulated == chip);
+    let boards = match &survey.chip {
+        Some(chip) if survey.probes.is_empty() && !is_emulated(chip) => vec![not_connected(chip)],
+        _ if survey.probes.is_empty() => emulated(survey),
+        _ => behind_probes(survey),
+    };
     let mut text = String::from(
         "# The boards of this system, written by `stillpoint init`; `stillpoint doctor` checks it.\n\
          # Nodes, ports, watches and names are not repeated here: they are read from the firmware.\n",
     );
-    if survey.probes.is_empty() {
+    if boards.iter().all(|board| board.emulated) {
         text.push_str(
             "#\n# No debug probe is connected: these boards are emulated. For real ones change `chip` and `probe`,\n",
         );
@@ -67,7 +74,7 @@ pub(super) fn system_file(survey: &Survey, folder: &Path) -> String {
 /// Two boards, or those that run already.
 fn emulated(survey: &Survey) -> Vec<Board> {
     let fits = survey.firmware.first().and_then(|firmware| firmware.chip);
-    let chip = fits.or_else(|| crate::emulated::chips().next()).unwrap_or(UNKNOWN_CHIP);
+    let chip = survey.chip.as_deref().or(fits).or_else(|| crate::emulated::chips().next()).unwrap_or(UNKNOWN_CHIP);
     let board = |name: &str, chip: &str, about: &str| Board {
         name: name.into(),
         chip: chip.into(),
@@ -79,6 +86,17 @@ fn emulated(survey: &Survey) -> Vec<Board> {
         return NAMES[..2].iter().map(|name| board(name, chip, "Emulated")).collect();
     }
     survey.running.iter().map(|(name, chip)| board(name, chip, "Emulated, and up now")).collect()
+}
+
+/// A board with a chip that the user named, while no probe is connected.
+fn not_connected(chip: &str) -> Board {
+    Board {
+        name: NAMES[0].into(),
+        chip: chip.into(),
+        probe: UNKNOWN_PROBE.into(),
+        emulated: false,
+        about: "Behind a debug probe, which was not connected when this was written".into(),
+    }
 }
 
 fn behind_probes(survey: &Survey) -> Vec<Board> {
@@ -110,6 +128,9 @@ fn write_board(text: &mut String, survey: &Survey, folder: &Path, board: &Board)
         );
     }
     let _ = writeln!(text, "chip = {}", quoted(chip));
+    if probe == UNKNOWN_PROBE {
+        text.push_str("# CHANGE THIS: the probe as `lsusb` or `probe-rs list` shows it, VID:PID or VID:PID:SERIAL.\n");
+    }
     let _ = writeln!(text, "probe = {}", quoted(probe));
     match survey.firmware.first() {
         Some(firmware) => {

@@ -2,6 +2,7 @@
 use super::*;
 use stillpoint_core::HaltId;
 use stillpoint_core::control::StateCode;
+use stillpoint_core::time::Counts;
 
 fn node(id: u8, clock: [u32; 4], order: &[u8], time: u64) -> Node {
     Node {
@@ -14,9 +15,10 @@ fn node(id: u8, clock: [u32; 4], order: &[u8], time: u64) -> Node {
         order: order.iter().copied().map(NodeId).collect(),
         undelivered: 0,
         refused: 0,
-        delay: 9_000,
+        delay: Counts(1_000 * u64::from(id)),
         fault: None,
-        time: time + 9_000,
+        time: Counts(time + 90_000),
+        stopped: Counts(time),
         ports: Vec::new(),
         watches: Vec::new(),
         slots: Vec::new(),
@@ -36,7 +38,7 @@ fn at(id: u8) -> NodeAddress {
 
 fn of(nodes: &[Node]) -> SkewLedger {
     let pairs: Vec<_> = nodes.iter().map(|node| (at(node.id.0), node)).collect();
-    ledger(&pairs, &Names::default(), |_| Some(20_000_000))
+    ledger(&pairs, &Names::default(), |_| Some(CounterRate(20_000_000)))
 }
 
 /// Node 1 triggers at its event 10, knowing of events 5, 7 and none of the others; they stop at 6, 9 and 4.
@@ -66,6 +68,27 @@ fn times_are_compared_on_one_board_only() {
     assert_eq!((after[1].time, &*after[1].than), (0.0, "node 1"));
     assert_eq!((after[2].time, &*after[2].than), (0.0, "node 2"));
     assert_eq!((after[3].time, &*after[3].than), (10.0, "node 2"));
+}
+
+/// Each core has gathered another delay in earlier halts, and was read at another time; see `node`.
+#[test]
+fn earlier_halts_and_the_time_of_reading_do_not_change_the_skew() {
+    let skew = |nodes: &[Node]| of(nodes).lines.into_iter().map(|line| line.after.unwrap().time).collect::<Vec<_>>();
+    let mut nodes = example();
+    let first = skew(&nodes);
+    for (halt, node) in nodes.iter_mut().enumerate() {
+        node.delay = Counts(316_000 * halt as u64);
+        node.time = Counts(50_000_000 + 77 * halt as u64);
+    }
+    assert_eq!(skew(&nodes), first);
+}
+
+#[test]
+fn stops_on_both_sides_of_the_counters_wrap_are_not_compared() {
+    let mut nodes = example();
+    nodes[1].stopped = Counts((1 << 40) - 20);
+    assert_eq!(of(&nodes).lines[0].after, None);
+    assert!(of(&nodes).lines[1].after.is_some(), "a node is comparable with itself");
 }
 
 #[test]

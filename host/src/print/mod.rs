@@ -3,12 +3,14 @@
 //! [`parse`] reads what was written, [`Query::find`] finds it in the debug information of a firmware, and [`Found::read`]
 //! reads its value from the memory of a board, or of a dump.
 mod find;
+mod live;
 mod parse;
 mod read;
 mod show;
 mod step;
 #[cfg(test)]
 mod tests;
+mod wrappers;
 
 pub use find::Found;
 pub use parse::{Query, parse};

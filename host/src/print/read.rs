@@ -1,4 +1,5 @@
 //! Memory to values, by their types.
+use super::live::{Elements, Live};
 use super::{Limits, PrintError};
 use crate::dwarf::{Choice, DebugTypes, Place, Type, Variant};
 use crate::memory::read_bytes;
@@ -18,29 +19,6 @@ const WINDOW: u64 = 1 << 16;
 
 /// No text is shown longer.
 const TEXT: u64 = 1 << 12;
-
-/// Types that hold one value and are shown as that value.
-const TRANSPARENT: [&str; 11] = [
-    "UnsafeCell",
-    "SyncUnsafeCell",
-    "Cell",
-    "Atomic",
-    "ManuallyDrop",
-    "MaybeDangling",
-    "NonZero",
-    "NonZeroInner",
-    "Wrapping",
-    "Saturating",
-    "Unique",
-];
-
-fn is_transparent(name: &str) -> bool {
-    let base = name.split('<').next().unwrap_or(name);
-    let is_atomic = base.strip_prefix("Atomic").is_some_and(|of| {
-        of == "Bool" || of == "Ptr" || of.trim_start_matches(['U', 'I']).parse::<u8>().is_ok() || of.ends_with("size")
-    });
-    TRANSPARENT.contains(&base) || is_atomic || base.starts_with("NonZero") && base.ends_with("Inner")
-}
 
 impl<'a> Reader<'a> {
     pub fn new(types: &'a DebugTypes, memory: &'a mut dyn Memory, limits: Limits) -> Self {
@@ -89,7 +67,8 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, at: Place, depth: u32) -> Result<Value, MemoryError> {
-        let value = self.plain_value(self.through(at), depth)?;
+        let inner = self.through(at)?;
+        let value = self.plain_value(inner, depth)?;
         // An atomic flag is kept as a number.
         let name = self.types.type_name(at.ty);
         Ok(match value {
@@ -115,7 +94,7 @@ impl<'a> Reader<'a> {
                 let number = self.number(address, 4)? as u32;
                 char::from_u32(number).map_or_else(|| Value::Note(format!("<{number:#x} is no char>")), Value::Char)
             }
-            Type::Float(4) => Value::Float(f32::from_bits(self.number(address, 4)? as u32).into()),
+            Type::Float(4) => Value::Float32(f32::from_bits(self.number(address, 4)? as u32)),
             Type::Float(8) => Value::Float(f64::from_bits(self.number(address, 8)? as u64)),
             Type::Float(size) => Value::Note(format!("<f{} {:#x}>", 8 * size, self.number(address, size)?)),
             Type::Pointer(_) => {
@@ -123,37 +102,39 @@ impl<'a> Reader<'a> {
                 Value::Note(format!("{to:#010x} as {}", self.types.type_name(ty)))
             }
             Type::Other => Value::Note(format!("<{}>", self.types.type_name(ty))),
-            Type::Struct { name, members, .. } => match self.slice(at) {
-                Some(_) if name == "&str" || name == "&mut str" => self.text(at)?,
-                Some((data, length)) => self.elements_of_slice(data, length, depth)?,
-                None if members.is_empty() => Value::Struct { name: short(&name), fields: Vec::new() },
-                None if depth == 0 => Value::Note(format!("{} {{..}}", short(&name))),
-                None => {
-                    let part = |part: crate::dwarf::Member| {
-                        let value = self.part(Place { address: address + part.offset, ty: part.ty }, depth - 1);
-                        (part.name, value)
-                    };
-                    Value::Struct { name: short(&name), fields: members.into_iter().map(part).collect() }
+            Type::Struct { name, members, .. } => {
+                if let Some(shown) = self.sequence(at, depth)? {
+                    return Ok(shown);
                 }
-            },
-            Type::Union(members) => {
-                let name = short(&self.types.type_name(ty));
-                // Of memory that may not be set there is one view that matters.
-                let views = members.iter().filter(|of| of.name == "value" || !name.starts_with("MaybeUninit"));
-                let views: Vec<_> = views.map(|of| (of.name.clone(), Place { address, ty: of.ty })).collect();
-                match (depth.checked_sub(1), views.as_slice()) {
-                    (None, _) => Value::Note(format!("{name} {{..}}")),
-                    (Some(depth), [(_, only)]) => {
-                        Value::Struct { name, fields: vec![(String::new(), self.part(*only, depth))] }
-                    }
-                    (Some(depth), _) => {
-                        let fields = views.into_iter().map(|(name, view)| (name, self.part(view, depth)));
-                        Value::Struct { name: format!("union {name}"), fields: fields.collect() }
+                // Wrappers of libraries do not count: the user asked for what is in them.
+                let inner = if self.types.is_wrapper(ty, &members) { Some(depth) } else { depth.checked_sub(1) };
+                match inner {
+                    _ if members.is_empty() => Value::Struct { name: short(&name), fields: Vec::new() },
+                    None => Value::Note(format!("{} {{..}}", short(&name))),
+                    Some(depth) => {
+                        let part = |part: crate::dwarf::Member| {
+                            let value = self.part(Place { address: address + part.offset, ty: part.ty }, depth);
+                            (part.name, value)
+                        };
+                        Value::Struct { name: short(&name), fields: members.into_iter().map(part).collect() }
                     }
                 }
             }
+            Type::Union(members) => {
+                let name = short(&self.types.type_name(ty));
+                // Of memory that may not be set there is one view that matters.
+                if let Some(value) = self.types.maybe_uninit(at) {
+                    return Ok(Value::Struct { name, fields: vec![(String::new(), self.part(value, depth))] });
+                }
+                let Some(depth) = depth.checked_sub(1) else { return Ok(Value::Note(format!("{name} {{..}}"))) };
+                let part = |of: crate::dwarf::Member| (of.name, self.part(Place { address, ty: of.ty }, depth));
+                Value::Struct { name: format!("union {name}"), fields: members.into_iter().map(part).collect() }
+            }
             Type::Choice(choice) => self.choice(at, &choice, depth)?,
-            Type::Array { element, count } => self.elements(address, element, count, depth)?,
+            Type::Array { .. } => match self.live(at)? {
+                Live::Elements(elements) => self.elements(&elements, depth)?,
+                _ => Value::Note(format!("<{}>", self.types.type_name(ty))),
+            },
         })
     }
 
@@ -172,56 +153,39 @@ impl<'a> Reader<'a> {
             return Ok(Value::Note(format!("<{number} is no {}>", short(&choice.name))));
         };
         let Some(content) = variant.content else {
-            return Ok(Value::Struct { name: variant.name, fields: Vec::new() });
+            return Ok(Value::variant(self.types, at.ty, variant.name, Vec::new()));
         };
         let place = Place { address: at.address + content.offset, ty: content.ty };
-        let has_fields = matches!(self.types.get(content.ty), Type::Struct { members, .. } if !members.is_empty());
-        if depth == 0 && has_fields {
+        let Type::Struct { members, .. } = self.types.get(content.ty) else {
+            let fields = vec![(String::new(), self.value(place, depth)?)];
+            return Ok(Value::variant(self.types, at.ty, variant.name, fields));
+        };
+        let Some(depth) = depth.checked_sub(1).or(members.is_empty().then_some(0)) else {
             return Ok(Value::Note(format!("{} {{..}}", variant.name)));
-        }
-        Ok(match self.value(place, depth)? {
-            Value::Struct { fields, .. } => Value::Struct { name: variant.name, fields },
-            single => Value::Struct { name: variant.name, fields: vec![(String::new(), single)] },
-        })
+        };
+        let part = |of: crate::dwarf::Member| {
+            let value = self.part(Place { address: place.address + of.offset, ty: of.ty }, depth);
+            (of.name, value)
+        };
+        let fields = members.into_iter().map(part).collect();
+        Ok(Value::variant(self.types, at.ty, variant.name, fields))
     }
 
-    fn elements(
-        &mut self,
-        first: u64,
-        element: crate::dwarf::TypeId,
-        count: u64,
-        depth: u32,
-    ) -> Result<Value, MemoryError> {
+    pub(super) fn elements(&mut self, elements: &Elements, depth: u32) -> Result<Value, MemoryError> {
+        let count = elements.count;
         let Some(depth) = depth.checked_sub(1) else { return Ok(Value::Note(format!("[..; {count}]"))) };
-        let size = self.types.size(element).unwrap_or(0);
         let shown = count.min(self.limits.elements as u64);
-        let place = |index| Place { address: first.wrapping_add(size.wrapping_mul(index)), ty: element };
-        let mut values: Vec<Value> = (0..shown).map(|index| self.part(place(index), depth)).collect();
+        let mut values = Vec::new();
+        for index in 0..shown {
+            values.push(self.part(elements.place(index), depth));
+        }
         if shown < count {
             values.push(Value::Note(format!("... {} more", count - shown)));
         }
         Ok(Value::List(values))
     }
 
-    /// Pointer and length of a slice or text, where a type has them.
-    pub fn slice(&self, at: Place) -> Option<(Place, Place)> {
-        let data = self.types.field(at, "data_ptr")?;
-        Some((data, self.types.field(at, "length")?))
-    }
-
-    fn elements_of_slice(&mut self, data: Place, length: Place, depth: u32) -> Result<Value, MemoryError> {
-        let first = self.number(data.address, self.size(data)?)? as u64;
-        let count = self.number(length.address, self.size(length)?)? as u64;
-        match self.types.get(data.ty) {
-            Type::Pointer(Some(element)) => self.elements(first, element, count, depth),
-            _ => Ok(Value::Note(format!("{first:#010x}, {count} elements"))),
-        }
-    }
-
-    fn text(&mut self, at: Place) -> Result<Value, MemoryError> {
-        let Some((data, length)) = self.slice(at) else { return Ok(Value::Note("<no text>".into())) };
-        let first = self.number(data.address, self.size(data)?)? as u64;
-        let count = self.number(length.address, self.size(length)?)? as u64;
+    pub(super) fn text(&mut self, first: u64, count: u64) -> Result<Value, MemoryError> {
         let bytes = self.bytes(first, count.min(TEXT) as usize)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if count <= TEXT {
@@ -229,20 +193,6 @@ impl<'a> Reader<'a> {
         } else {
             Ok(Value::Note(format!("{text:?}... {} more", count - TEXT)))
         }
-    }
-
-    /// What a type holds that is only there to be shared or changed.
-    pub fn through(&self, mut at: Place) -> Place {
-        for _ in 0..16 {
-            let Type::Struct { name, members, .. } = self.types.get(at.ty) else { return at };
-            let sized: Vec<_> =
-                members.iter().filter(|of| self.types.size(of.ty).is_some_and(|size| size > 0)).collect();
-            match sized.as_slice() {
-                [only] if is_transparent(&name) => at = Place { address: at.address + only.offset, ty: only.ty },
-                _ => return at,
-            }
-        }
-        at
     }
 }
 

@@ -1,5 +1,5 @@
 //! Values on several lines where one is too short.
-use crate::payload::Value;
+use crate::payload::{Value, is_tuple};
 
 /// No line is longer, where it can be helped.
 const WIDTH: usize = 100;
@@ -18,8 +18,8 @@ fn pretty_at(value: &Value, indent: usize, column: usize) -> String {
     }
     let (blank, inner) = (" ".repeat(indent), indent + 2);
     match value {
-        Value::Struct { name, fields } if !fields.is_empty() => {
-            let is_tuple = fields.iter().all(|(name, _)| name.is_empty() || name.starts_with("__"));
+        Value::Struct { name, fields } | Value::Variant { name, fields } if !fields.is_empty() => {
+            let is_tuple = is_tuple(fields);
             let [open, close] = if is_tuple { ["(", ")"] } else { [" {", "}"] };
             let name = if name.starts_with('(') { "" } else { name.as_str() };
             let mut text = format!("{name}{open}\n");
@@ -29,6 +29,7 @@ fn pretty_at(value: &Value, indent: usize, column: usize) -> String {
             }
             text + &blank + close
         }
+        Value::Option(Some(value)) => format!("Some({})", pretty_at(value, indent, column + 5)),
         Value::List(values) => format!("[\n{}{blank}]", rows(values, inner)),
         _ => line,
     }

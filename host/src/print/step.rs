@@ -1,5 +1,6 @@
 //! From a value to a part of it: a field, an element, what a pointer points to.
 use super::PrintError;
+use super::live::Live;
 use super::parse::Step;
 use super::read::Reader;
 use crate::dwarf::{Member, Place, Type};
@@ -11,8 +12,9 @@ impl Reader<'_> {
         let wrong = |span: &Span, problem: String, advice: String| {
             PrintError::Expression(ExprError { problem, advice, text: text.to_owned(), span: span.clone() })
         };
-        // Cells and atomics are looked through: nobody means them.
-        let at = self.through(at);
+        // Cells and atomics are looked through.
+        let layers = self.layers(at)?;
+        let at = layers.last().copied().unwrap_or(at);
         let name = self.types.type_name(at.ty);
         match step {
             Step::Deref(span) => match self.types.get(at.ty) {
@@ -26,32 +28,30 @@ impl Reader<'_> {
                 _ => Err(wrong(span, format!("{name} is no pointer"), "leave out the star".into())),
             },
             Step::Index(index, span) => {
-                let (first, element, count) = match (self.types.get(at.ty), self.slice(at)) {
-                    (Type::Array { element, count }, _) => (at.address, element, count),
-                    (_, Some((data, length))) => {
-                        let Type::Pointer(Some(element)) = self.types.get(data.ty) else {
-                            return Err(wrong(span, format!("{name} has no elements"), String::new()));
-                        };
-                        let first = self.number(data.address, self.size(data)?)? as u64;
-                        (first, element, self.number(length.address, self.size(length)?)? as u64)
-                    }
-                    _ => return Err(wrong(span, format!("{name} has no elements"), "use .field".into())),
+                let elements = match self.live(at)? {
+                    Live::Elements(elements) | Live::Text(elements) => elements,
+                    Live::Damaged(why) => return Err(wrong(span, format!("{name} is {why}"), String::new())),
+                    Live::No => return Err(wrong(span, format!("{name} has no elements"), "use .field".into())),
                 };
+                let count = elements.count;
                 if *index >= count {
                     let advice =
                         if count == 0 { "it is empty".into() } else { format!("the last one is [{}]", count - 1) };
                     return Err(wrong(span, format!("there are only {count} elements"), advice));
                 }
-                let size = self.types.size(element).unwrap_or(0);
-                Ok(Place { address: first.wrapping_add(index.wrapping_mul(size)), ty: element })
+                Ok(elements.place(*index))
             }
             Step::Field(word) => {
-                let members = self.members(at)?;
                 let tuple = format!("__{}", word.text);
-                let found = members.iter().find(|member| member.name == word.text || member.name == tuple);
-                if let Some(member) = found {
-                    return Ok(Place { address: at.address + member.offset, ty: member.ty });
+                // A field of the value is meant before one of a wrapper.
+                for layer in layers.iter().rev() {
+                    let members = self.members(*layer)?;
+                    let found = members.iter().find(|member| member.name == word.text || member.name == tuple);
+                    if let Some(member) = found {
+                        return Ok(Place { address: layer.address + member.offset, ty: member.ty });
+                    }
                 }
+                let members = self.members(at)?;
                 let names: Vec<&str> = members.iter().map(|of| of.name.trim_start_matches("__")).collect();
                 let advice = match (nearest(&word.text, names.iter().copied()), self.types.get(at.ty)) {
                     (Some(name), _) => format!("did you mean `.{name}`? it has {}", names.join(", ")),

@@ -1,15 +1,11 @@
 //! Statics of a library that is compiled here and now, read from its own image.
 use super::*;
-use crate::dwarf::DebugTypes;
+use crate::dwarf::compiled::{self, Library};
 use crate::{Memory, MemoryError};
-use object::{Object as _, ObjectSection as _};
 use proptest::prelude::*;
-use std::process::Command;
 use std::sync::LazyLock;
 
 const SOURCE: &str = r#"
-#![no_std]
-#[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
 pub mod shapes {
     use core::sync::atomic::{AtomicBool, AtomicU32};
     use core::cell::UnsafeCell;
@@ -39,31 +35,49 @@ pub mod shapes {
     #[unsafe(no_mangle)] pub static CELLS: Cells =
         Cells { count: AtomicU32::new(41), flag: AtomicBool::new(true), inner: Shared(UnsafeCell::new(5)) };
     #[unsafe(no_mangle)] pub static MANY: [u16; 200] = [3; 200];
+    pub mod held {
+        use heapless::{deque, string, vec};
+        use core::cell::{Cell, RefCell, UnsafeCell};
+        use core::mem::{ManuallyDrop, MaybeUninit};
+        use super::Shared;
+        const fn slots<const N: usize>(of: [u16; N]) -> [MaybeUninit<u16>; N] { unsafe { core::mem::transmute_copy(&of) } }
+        const fn letters(of: [u8; 6]) -> [MaybeUninit<u8>; 6] { unsafe { core::mem::transmute(of) } }
+        const fn new<const N: usize>(of: [u16; N], len: usize) -> heapless::Vec<u16, N> {
+            vec::VecInner { phantom: core::marker::PhantomData, len, buffer: vec::storage::VecStorageInner { buffer: slots(of) } }
+        }
+        pub struct Old { pub vec: vec::Vec<u16, 4>, pub text: string::String<6>, pub ring: deque::Deque<u16, 4> }
+        pub struct New { pub vec: heapless::Vec<u16, 4>, pub text: heapless::String<6>, pub ring: heapless::Deque<u16, 4> }
+        #[unsafe(no_mangle)] pub static OLD: Old = Old {
+            vec: vec::Vec { buffer: slots([1, 2, 99, 99]), len: 2 },
+            text: string::String { vec: vec::Vec { buffer: letters(*b"no dad"), len: 2 } },
+            ring: deque::Deque { buffer: slots([3, 99, 1, 2]), front: 2, back: 1, full: false },
+        };
+        #[unsafe(no_mangle)] pub static NEW: New = New {
+            vec: new([1, 2, 99, 99], 2),
+            text: string::StringInner { vec: vec::VecInner {
+                phantom: core::marker::PhantomData, len: 2, buffer: vec::storage::VecStorageInner { buffer: letters(*b"no dad") },
+            } },
+            ring: deque::DequeInner {
+                phantom: core::marker::PhantomData, front: 1, back: 1, full: true,
+                buffer: vec::storage::VecStorageInner { buffer: slots([4, 1, 2, 3]) },
+            },
+        };
+        #[unsafe(no_mangle)] pub static BROKEN: heapless::Vec<u16, 4> = new([1, 2, 3, 4], 9);
+        pub struct Leaf { pub list: heapless::Vec<u16, 2>, pub count: Cell<u8>, pub slot: MaybeUninit<ManuallyDrop<Cell<u8>>> }
+        pub struct Sync<T>(pub T);
+        unsafe impl<T> core::marker::Sync for Sync<T> {}
+        #[unsafe(no_mangle)] pub static DEEP: Sync<UnsafeCell<RefCell<MaybeUninit<ManuallyDrop<Leaf>>>>> =
+            Sync(UnsafeCell::new(RefCell::new(MaybeUninit::new(ManuallyDrop::new(Leaf {
+                list: new([7, 99], 1), count: Cell::new(3), slot: MaybeUninit::new(ManuallyDrop::new(Cell::new(4))),
+            })))));
+        #[unsafe(no_mangle)] pub static UNUSED: Shared = Shared(UnsafeCell::new(1));
+    }
     #[unsafe(no_mangle)] pub static WORD: Word = Word { whole: 0x0403_0201 };
 }
 pub mod other { #[used] #[unsafe(export_name = "MANY2")] pub static MANY: u8 = 6; }
 "#;
 
-struct Library {
-    types: DebugTypes,
-    image: Vec<(u64, Vec<u8>)>,
-}
-
-static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let (source, library) = (folder.path().join("shapes.rs"), folder.path().join("shapes.so"));
-    std::fs::write(&source, SOURCE).unwrap();
-    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
-    let mut compile = Command::new(rustc);
-    compile.args(["-g", "--edition", "2024", "--crate-type", "cdylib", "-Cpanic=abort", "-Clink-arg=-nostdlib"]);
-    let status = compile.arg("-o").arg(&library).arg(&source).status().unwrap();
-    assert!(status.success(), "rustc compiles the shapes");
-    let bytes = std::fs::read(&library).unwrap();
-    let file = object::File::parse(&*bytes).unwrap();
-    let loaded = file.sections().filter(|section| section.address() != 0);
-    let image = loaded.filter_map(|of| Some((of.address(), of.data().ok()?.to_vec()))).collect();
-    Library { types: DebugTypes::read(&library).unwrap(), image }
-});
+static LIBRARY: LazyLock<Library> = LazyLock::new(|| compiled::library(SOURCE, &[compiled::HEAPLESS]));
 
 /// The image of the library; everything else cannot be read.
 struct Loaded;
@@ -128,6 +142,58 @@ fn every_kind_of_value_is_shown_as_rust_shows_it() {
     }
     assert_eq!(shown("CELLS"), "Cells { count: 41, flag: true, inner: Shared(5) }");
     assert_eq!(shown("WORD"), "union Word { whole: 67305985, bytes: [1, 2, 3, 4] }");
+}
+
+#[test]
+fn a_collection_of_heapless_shows_the_elements_in_use() {
+    for of in ["OLD", "NEW"] {
+        assert_eq!(shown(&format!("{of}.vec")), "[1, 2]");
+        assert_eq!(shown(&format!("{of}.text")), "\"no\"");
+        assert_eq!(shown(&format!("{of}.vec[1]")), "2");
+        assert!(shown(&format!("{of}.vec[2]")).contains("there are only 2 elements"), "a dead slot is no element");
+        assert_eq!(shown(&format!("{of}.vec.len")), "2");
+    }
+    assert_eq!(shown("OLD.ring"), "[1, 2, 3]");
+    assert_eq!(shown("OLD.ring[2]"), "3");
+    assert_eq!(shown("NEW.ring"), "[1, 2, 3, 4]");
+    assert_eq!(shown("BROKEN"), "<damaged or not initialised: len 9 with room for 4>");
+}
+
+#[test]
+fn wrappers_of_libraries_do_not_count_as_depth() {
+    let flat = |depth| shown_within("DEEP", Limits { depth, elements: 64 });
+    assert_eq!(flat(3), "Sync(MaybeUninit(Leaf { list: [7], count: 3, slot: MaybeUninit(4) }))");
+    assert_eq!(flat(2), "Sync(MaybeUninit(Leaf { list: [..; 1], count: 3, slot: MaybeUninit(4) }))");
+    assert_eq!(flat(1), "Sync(MaybeUninit(Leaf {..}))");
+    assert_eq!(shown("DEEP.0.value.value.count"), "3");
+}
+
+/// The oracle is `serde_json` of the same values.
+#[test]
+fn a_printed_value_is_the_json_that_serde_makes_of_it() {
+    #[derive(serde::Serialize)]
+    enum Order {
+        Stop,
+        Go(u32, i8),
+        Turn { by: i64, flag: bool },
+    }
+    #[derive(serde::Serialize)]
+    enum Only {
+        One(u32),
+    }
+    let json = |text: &str| {
+        let read = parse(text).unwrap().find(&LIBRARY.types).unwrap().read(&LIBRARY.types, &mut Loaded, LIMITS);
+        serde_json::to_string(&read.unwrap().value).unwrap()
+    };
+    let orders = [Order::Stop, Order::Go(70000, -3), Order::Turn { by: -5, flag: true }];
+    assert_eq!(json("EVERYTHING.orders"), serde_json::to_string(&orders).unwrap());
+    assert_eq!(json("EVERYTHING.only"), serde_json::to_string(&Only::One(9)).unwrap());
+    assert_eq!(json("EVERYTHING.some"), serde_json::to_string(&Some(4)).unwrap());
+    assert_eq!(json("EVERYTHING.none"), serde_json::to_string(&None::<u32>).unwrap());
+    assert_eq!(json("EVERYTHING.result"), r#"{"Err":"Blue"}"#);
+    assert_eq!(json("EVERYTHING.unit"), serde_json::to_string(&()).unwrap());
+    assert_eq!(json("EVERYTHING.tuple"), serde_json::to_string(&(1, 2)).unwrap());
+    assert_eq!(json("NEW.text"), "\"no\"");
 }
 
 #[test]

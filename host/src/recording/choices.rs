@@ -131,8 +131,7 @@ impl Choices {
         let path = &self.path;
         let fail = |source| StoreError::Io { what: "write", path: path.clone(), source };
         let text = serde_json::to_vec_pretty(&self.since).map_err(|error| fail(error.into()))?;
-        let new = path.with_extension("new");
-        std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path)).map_err(fail)
+        crate::OutputFile::at(path).write(|to| to.write_all(&text)).map(drop).map_err(fail)
     }
 }
 

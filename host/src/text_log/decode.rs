@@ -1,6 +1,7 @@
 //! The texts of a firmware's lines, which are in its ELF file only.
 use super::{Level, Line};
 use crate::backtrace::{short, tidy};
+use crate::input_file::{MAX_BINARY, read_bytes};
 use defmt_decoder::{DecodeError, Locations, Table};
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,8 @@ pub struct Texts {
 impl Texts {
     /// Reads them out of an ELF file.
     pub fn read(path: &Path) -> Result<Self, TextsError> {
-        let bytes = std::fs::read(path).map_err(|source| TextsError::Read { path: path.to_owned(), source })?;
+        let bytes =
+            read_bytes(path, MAX_BINARY).map_err(|source| TextsError::Read { path: path.to_owned(), source })?;
         let table = Table::parse(&bytes)
             .map_err(|error| TextsError::Bad { path: path.to_owned(), why: format!("{error:#}") })?
             .ok_or_else(|| TextsError::None(path.to_owned()))?;

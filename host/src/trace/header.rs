@@ -1,11 +1,12 @@
 //! What a trace says of the system it is recorded from.
 use super::{BoardInfo, ChannelInfo, Header, NameInfo, NodeInfo, PortInfo};
+use crate::input_file::{MAX_BINARY, read_bytes};
 use crate::names::Names;
 use crate::{System, SystemError};
 use stillpoint_core::{Direction, StampKind};
 
 /// The kinds of names that records are about.
-const KINDS: [&str; 6] = ["watch", "trace", "enter", "call", "shared", "place"];
+const KINDS: [&str; 7] = ["watch", "trace", "enter", "call", "serve", "shared", "place"];
 
 /// What there is to say of a system now.
 pub fn header_of(system: &mut System, file: &str) -> Result<Header, SystemError> {
@@ -25,7 +26,8 @@ pub fn header_of(system: &mut System, file: &str) -> Result<Header, SystemError>
             name: board.name().to_owned(),
             firmware: firmware.path.display().to_string(),
             identity: identity(&firmware.path),
-            counter_hz: firmware.counter_hz,
+            tick_hz: firmware.tick_rate,
+            counter_hz: None,
             names: KINDS.into_iter().flat_map(all).collect(),
         }
     };
@@ -69,5 +71,5 @@ pub fn header_of(system: &mut System, file: &str) -> Result<Header, SystemError>
 fn identity(path: &std::path::Path) -> String {
     const CRC: crc::Crc<u64> = crc::Crc::<u64>::new(&crc::CRC_64_XZ);
     // A file that is gone has no identity; its names are known already.
-    std::fs::read(path).map_or_else(|_| "unknown".into(), |bytes| format!("{:016x}", CRC.checksum(&bytes)))
+    read_bytes(path, MAX_BINARY).map_or_else(|_| "unknown".into(), |bytes| format!("{:016x}", CRC.checksum(&bytes)))
 }

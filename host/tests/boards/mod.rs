@@ -13,21 +13,30 @@ pub use waiting::{LIMIT, wait_for};
 
 /// The ELF file of a demo.
 pub fn firmware(name: &str) -> anyhow::Result<PathBuf> {
-    let folder = std::env::var_os("STILLPOINT_FIRMWARE");
+    in_folder("STILLPOINT_FIRMWARE", name)
+}
+
+/// The ELF file of a demo that was built without the kit.
+pub fn plain_firmware(name: &str) -> anyhow::Result<PathBuf> {
+    in_folder("STILLPOINT_PLAIN_FIRMWARE", name)
+}
+
+fn in_folder(variable: &str, name: &str) -> anyhow::Result<PathBuf> {
+    let folder = std::env::var_os(variable);
     let folder =
-        folder.context("set STILLPOINT_FIRMWARE to the folder of the demos, or run `cargo xtask test qemu`")?;
+        folder.with_context(|| format!("set {variable} to the folder of the demos, or run `cargo xtask test qemu`"))?;
     Ok(Path::new(&folder).join(name))
 }
 
 /// A board that runs, and its machine, which ends with it. `words` are what the firmware finds on its command line.
 pub fn start(elf: &Path, end: LinkEnd, words: &[&str]) -> anyhow::Result<(Machine, Board)> {
-    let words = ["firmware"].iter().chain(words).map(|word| (*word).to_owned());
     let machine = Machine::builder(MachineKind::Mps2An521)
         .elf(elf)
         .serial(Serial::Null)
         .serial(Serial::Link(end))
         .shared_ram(true)
-        .semihosting(words)
+        .words(words.iter().copied())
+        .semihosting(true)
         .gdb(true)
         .start()?;
     let board = attach(&machine, elf)?;

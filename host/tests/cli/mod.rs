@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
+pub mod recorded;
 #[allow(clippy::duplicate_mod, reason = "a test may use the program and the boards without it")]
 #[path = "../waiting/mod.rs"]
 pub mod waiting;
@@ -50,15 +51,20 @@ impl Bench {
 
     /// Gives both boards these words on their command lines, besides which board they are, when they are started next.
     pub fn write_words(&self, words: &[&str]) {
-        let words: String = words.iter().map(|word| format!(", \"{word}\"")).collect();
-        let board = |name: &str| {
+        self.write_words_of_each(words, words);
+    }
+
+    /// The same, for each board its own.
+    pub fn write_words_of_each(&self, of_a: &[&str], of_b: &[&str]) {
+        let board = |name: &str, words: &[&str]| {
+            let words: String = words.iter().map(|word| format!(", \"{word}\"")).collect();
             format!(
                 "[[board]]\nname = \"{name}\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = \"firmware.elf\"\n\
                  arguments = [\"board={name}\"{words}]\n\n"
             )
         };
         let link = "[[link]]\nbetween = [\"A.uart1\", \"B.uart1\"]\n";
-        self.write_system(&(board("A") + &board("B") + link));
+        self.write_system(&(board("A", of_a) + &board("B", of_b) + link));
     }
 
     /// Two boards that run this demo, every node started.
@@ -81,6 +87,11 @@ impl Bench {
 
     pub fn write_system(&self, text: &str) {
         std::fs::write(self.system_file(), text).unwrap();
+    }
+
+    /// Where the program keeps the machines and locks of this bench.
+    pub fn state_folder(&self) -> &Path {
+        self.state.path()
     }
 
     pub fn system_file(&self) -> PathBuf {

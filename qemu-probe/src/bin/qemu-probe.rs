@@ -6,9 +6,12 @@
 //!     probe-rs attach --probe 20b7:9db1:tcp:127.0.0.1:4444 --chip-description-path board.yaml --chip mps2-an521 firmware.elf
 
 use clap::{Parser, Subcommand, ValueEnum};
-use qemu_probe::{Machine, MachineError, MachineKind, Server, chip_description};
+use qemu_probe::{Machine, MachineKind, Server, chip_description};
+use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Parser)]
 #[command(version, about = "Emulated boards for probe-rs tools")]
@@ -36,6 +39,9 @@ struct Serve {
     /// The image to run; without one the machine waits to be loaded
     #[arg(long, conflicts_with = "run_dir")]
     elf: Option<PathBuf>,
+    /// A word for the firmware, such as board=A; may be given several times
+    #[arg(long, conflicts_with = "run_dir")]
+    word: Vec<String>,
     /// Serve the detached machine of this run directory instead of starting one
     #[arg(long)]
     run_dir: Option<PathBuf>,
@@ -78,11 +84,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(args: Serve) -> Result<(), MachineError> {
+fn serve(args: Serve) -> Result<(), Box<dyn Error>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))?;
+
     let machine = match args.run_dir {
         Some(run_dir) => Machine::attach(run_dir)?,
         None => {
-            let builder = Machine::builder(args.machine.into()).shared_ram(true);
+            let builder = Machine::builder(args.machine.into()).shared_ram(true).words(args.word);
             match args.elf {
                 Some(elf) => builder.elf(elf),
                 None => builder,
@@ -90,9 +100,13 @@ fn serve(args: Serve) -> Result<(), MachineError> {
             .start()?
         }
     };
-    let server = Server::bind(args.listen.as_str(), &machine)?;
-    let (address, chip) = (server.address(), machine.kind());
+    let server = Server::bind(args.listen.as_str(), &machine)?.reporting(|line| eprintln!("qemu-probe: {line}"));
+    let (address, chip, code) = (server.address(), machine.kind(), machine.kind().memory()[1].base);
     println!("listening on {address}; for example:");
-    println!("probe-rs info --probe 20b7:9db1:tcp:{address} --chip-description-path board.yaml --chip {chip}");
-    server.run().map_err(|source| MachineError::Io { what: "waiting for tools".into(), source })
+    println!("qemu-probe chip {chip} > board.yaml");
+    println!(
+        "probe-rs read --probe 20b7:9db1:tcp:{address} --chip-description-path board.yaml --chip {chip} b32 {code:#x} 2"
+    );
+    server.run(&stop)?;
+    Ok(())
 }

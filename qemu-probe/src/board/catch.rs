@@ -25,6 +25,9 @@ impl Board {
         for core in 0..self.cores.len() {
             if !self.cores[core].is_halted() {
                 wanted.extend(self.cores[core].breakpoints());
+                if self.cores[core].halts_at_bkpt() {
+                    wanted.extend(&self.patched);
+                }
                 wanted.extend(self.handlers(core)?.into_iter().map(|(address, _)| address));
             }
         }
@@ -41,14 +44,14 @@ impl Board {
         Ok(())
     }
 
-    /// Whether a core that stands at `pc` has just entered an exception it shall be stopped at.
-    pub(super) fn is_caught(&mut self, core: usize, pc: u32) -> Result<bool, BoardError> {
+    /// The exception that a core at `pc` has just entered, if the core is to be stopped at it.
+    pub(super) fn caught(&mut self, core: usize, pc: u32) -> Result<Option<u32>, BoardError> {
         let handlers = self.handlers(core)?;
         if !handlers.iter().any(|(address, _)| *address == pc) {
-            return Ok(false);
+            return Ok(None);
         }
         let exception = self.core_register(core, XPSR)? & 0x1FF;
-        Ok(handlers.contains(&(pc, exception)))
+        Ok(handlers.contains(&(pc, exception)).then_some(exception))
     }
 
     /// The handlers a core shall be stopped at, and their exception numbers.

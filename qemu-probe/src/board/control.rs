@@ -4,7 +4,7 @@
 //! For each resume there is exactly one stop reply: a breakpoint and our interrupt at the same moment give one, because the
 //! stub ignores an interrupt when the machine has stopped already.
 
-use super::debug_block::{DFSR_BKPT, DFSR_HALTED, DFSR_VCATCH};
+use super::debug_block::{DFSR_BKPT, DFSR_HALTED, DFSR_VCATCH, DebugBlock};
 use super::inject::IT_BITS;
 use super::{Board, BoardError};
 use crate::gdb::GdbError;
@@ -14,7 +14,7 @@ const SIGINT: u8 = 2;
 const SIGQUIT: u8 = 3;
 const SIGTRAP: u8 = 5;
 
-const WFI: u16 = 0xBF30;
+const WFI: [u8; 2] = [0x30, 0xBF];
 
 /// How often a step is tried again that left the program counter where it was.
 const STEP_AGAIN: usize = 4;
@@ -59,10 +59,12 @@ impl Board {
     /// A core came to an address QEMU has a breakpoint at. Is it a breakpoint of this core?
     fn on_trap(&mut self, core: usize) -> Result<(), BoardError> {
         let pc = self.core_register(core, PC)?;
-        if self.cores[core].breakpoints().any(|address| address == pc) {
+        let own = self.cores[core].breakpoints().any(|address| address == pc);
+        if own || self.patched.contains(&pc) && self.cores[core].halts_at_bkpt() {
             self.cores[core].halt(DFSR_BKPT);
-        } else if self.is_caught(core, pc)? {
-            self.cores[core].halt(DFSR_VCATCH);
+        } else if let Some(exception) = self.caught(core, pc)? {
+            let bkpt = self.undo_bkpt_fault(core, exception)?;
+            self.cores[core].halt(if bkpt { DFSR_BKPT } else { DFSR_VCATCH });
         } else if self.inserted.contains(&pc) {
             // It is for another core: carry this one over it, alone.
             self.step_over(core, true)?;
@@ -133,13 +135,18 @@ impl Board {
 
     /// Whether a core is about to execute WFI, unconditionally.
     fn is_at_wfi(&mut self, core: usize, pc: u32) -> Result<bool, BoardError> {
+        Ok(self.code_at(core, pc)? == Some(WFI) && self.core_register(core, XPSR)? & IT_BITS == 0)
+    }
+
+    /// The first two bytes of the instruction at `pc`; `None` if nothing can be read there, which the core meets as a fault.
+    pub(super) fn code_at(&mut self, core: usize, pc: u32) -> Result<Option<[u8; 2]>, BoardError> {
+        self.select(core)?;
         let mut code = [0; 2];
-        // What cannot be read will fault when it is executed, and that is for the core to do.
-        let readable = self.gdb.read(pc, &mut code);
-        if matches!(readable, Err(GdbError::Closed | GdbError::Silent)) {
-            readable?;
+        match self.gdb.read(pc, &mut code) {
+            Ok(()) => Ok(Some(code)),
+            Err(GdbError::Refused { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
         }
-        Ok(u16::from_le_bytes(code) == WFI && self.core_register(core, XPSR)? & IT_BITS == 0)
     }
 
     /// Returns whether the instruction was one that resets the machine.
@@ -179,7 +186,7 @@ impl Board {
                 if board.cores[core].is_halted() {
                     // Or it would stop where it stands.
                     let pc = board.core_register(core, PC)?;
-                    if board.cores[core].breakpoints().any(|address| address == pc) {
+                    if board.cores[core].breakpoints().any(|address| address == pc) && !board.is_at_bkpt(core, pc)? {
                         board.step_over(core, true)?;
                     }
                     board.cores[core].run();
@@ -189,9 +196,19 @@ impl Board {
         })
     }
 
+    /// Ends what a debugger has left behind: breakpoints and catches go, and cores that it halted run on.
+    pub(crate) fn release(&mut self) -> Result<(), BoardError> {
+        self.operate("let the cores go", |board| {
+            board.stop_vm()?;
+            board.cores.iter_mut().for_each(DebugBlock::release);
+            Ok(())
+        })
+    }
+
     /// Keeps halted cores halted when the debugger leaves.
     pub(crate) fn hold(&mut self) {
         self.cores.iter_mut().for_each(|core| core.hold());
+        self.note();
     }
 }
 

@@ -77,9 +77,13 @@ impl CpuState {
         self.limits[security]
     }
 
-    /// CONTROL, FAULTMASK, BASEPRI, PRIMASK of the current security state in one word, as the debug port shows them.
-    pub(crate) fn masks(&self) -> u32 {
-        let bank = self.secure;
+    /// The current security state: 0 is non-secure, 1 is secure.
+    pub(crate) fn security(&self) -> usize {
+        self.secure
+    }
+
+    /// CONTROL, FAULTMASK, BASEPRI and PRIMASK of a security state (0 is non-secure) in one word, as DCRSR packs them.
+    pub(crate) fn masks_of(&self, bank: usize) -> u32 {
         let bytes = [self.primask[bank], self.basepri[bank], self.faultmask[bank], self.control[bank]];
         u32::from_le_bytes(bytes.map(|word| word as u8))
     }
@@ -157,7 +161,15 @@ mod tests {
 
     #[test]
     fn the_masks_are_packed_as_the_debug_port_packs_them() {
-        assert_eq!(CpuState::parse(&core(0, 3, 0, 0), 0).unwrap().masks(), 0x0300_4001);
+        assert_eq!(CpuState::parse(&core(0, 3, 0, 0), 0).unwrap().masks_of(0), 0x0300_4001);
+    }
+
+    #[test]
+    fn the_masks_of_the_two_security_states_are_kept_apart() {
+        let mut saved = core(0, 3, 0, 0);
+        saved.extend(part("cpu/m-security", 1, &[1, 0, 0, 0x60, 1, 1, 2]));
+        let state = CpuState::parse(&saved, 0).unwrap();
+        assert_eq!((state.security(), state.masks_of(0), state.masks_of(1)), (1, 0x0300_4001, 0x0201_6001));
     }
 
     #[test]

@@ -76,11 +76,27 @@ impl DebugBlock {
         self.halted
     }
 
+    /// Whether the core stays halted when the debugger leaves.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
     /// The core stopped for a reason of DFSR.
     pub(crate) fn halt(&mut self, reason: u32) {
         self.halted = true;
         self.control |= C_DEBUGEN | C_HALT;
         self.fault_status |= reason;
+    }
+
+    /// Whether a BKPT instruction halts the core; without halting debug it is a fault.
+    pub(crate) fn halts_at_bkpt(&self) -> bool {
+        self.control & C_DEBUGEN != 0
+    }
+
+    /// The debugger is gone: its breakpoints and catches go with it, and what it halted runs on.
+    pub(crate) fn release(&mut self) {
+        let held = self.held;
+        *self = Self::found(self.halted && held);
     }
 
     pub(crate) fn run(&mut self) {

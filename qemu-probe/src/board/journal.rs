@@ -1,4 +1,5 @@
-//! What the next debugger needs to know, should this one be killed: which cores are to stand, and what was borrowed of one.
+//! What the next debugger needs to know, should this one be killed: which cores are to stay halted, and
+//! which registers and code of a core must be restored.
 
 use crate::machine::{DebugState, RunDir};
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,8 @@ pub(super) struct Borrowed {
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     run_dir: Option<RunDir>,
-    /// Which cores were last noted as halted.
-    noted: Option<Vec<bool>>,
+    /// What was last noted.
+    noted: Option<DebugState>,
 }
 
 impl Journal {
@@ -34,12 +35,14 @@ impl Journal {
         self.run_dir.as_ref().map(RunDir::borrowed)
     }
 
-    /// Notes which cores are halted, if that has changed. One that cannot be noted is found as the machine stands.
-    pub(super) fn note(&mut self, halted: Vec<bool>) {
-        let Some(run_dir) = self.run_dir.as_ref().filter(|_| self.noted.as_ref() != Some(&halted)) else { return };
-        let vm_running = halted.contains(&false);
-        let _ = run_dir.note(&DebugState { vm_running, halted: halted.clone(), at_work: true });
-        self.noted = Some(halted);
+    /// Notes which cores are to stay halted and which are halted now, if that has changed. If it cannot be noted, the next
+    /// debugger takes the machine as it finds it.
+    pub(super) fn note(&mut self, halted: Vec<bool>, stopped: Vec<bool>) {
+        let state = DebugState { vm_running: halted.contains(&false), halted, stopped, at_work: true };
+        if let Some(run_dir) = self.run_dir.as_ref().filter(|_| self.noted.as_ref() != Some(&state)) {
+            let _ = run_dir.note(&state);
+            self.noted = Some(state);
+        }
     }
 
     /// Keeps this until [`clear`](Self::clear). It is not changed on the core before this returns.

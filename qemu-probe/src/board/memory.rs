@@ -1,6 +1,7 @@
 //! Memory and devices, as one core sees them.
 
-use super::debug_block::{Ask, DFSR_HALTED};
+use super::control::PC;
+use super::debug_block::{Ask, DFSR_BKPT, DFSR_HALTED};
 use super::{Board, BoardError};
 use crate::gdb::GdbError;
 use crate::machine::{MachineError, Qmp, Region};
@@ -71,8 +72,13 @@ impl Board {
             }),
             Ask::Step { mask_interrupts } => self.operate("step a core", |board| {
                 board.stop_vm()?;
-                board.step_over(core, mask_interrupts)?;
-                board.cores[core].halt(DFSR_HALTED);
+                let pc = board.core_register(core, PC)?;
+                // A step of BKPT leaves the core at it.
+                let bkpt = board.is_at_bkpt(core, pc)?;
+                if !bkpt {
+                    board.step_over(core, mask_interrupts)?;
+                }
+                board.cores[core].halt(if bkpt { DFSR_BKPT } else { DFSR_HALTED });
                 Ok(())
             }),
             Ask::ReadRegister(number) => {
@@ -119,7 +125,7 @@ impl Board {
             self.select(core)?;
             self.gdb.write(address, from).map_err(|error| unmapped(error, address, from.len()))?;
             self.remember_flashed(Region { base: address, len });
-            return Ok(());
+            return if from.is_empty() { Ok(()) } else { self.note_patches(address, from.len()) };
         }
         if self.devices.is_none() {
             self.devices = Some(devices(&mut self.qmp)?);
@@ -136,7 +142,7 @@ impl Board {
     }
 
     /// Has a core store one value to a device: the stub's own writes never reach devices.
-    fn write_device(&mut self, core: usize, address: u32, value: &[u8]) -> Result<(), BoardError> {
+    pub(super) fn write_device(&mut self, core: usize, address: u32, value: &[u8]) -> Result<(), BoardError> {
         let mut word = [0; 4];
         word[..value.len()].copy_from_slice(value);
         let store = match value.len() {

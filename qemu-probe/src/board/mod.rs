@@ -3,9 +3,10 @@
 //! - `debug_block`: the debug registers of one core
 //! - `control`: stopping and resuming the machine so that each core halts and runs on its own
 //! - `memory`, `registers`, `inject` with its `journal`, `cpu_state`: reaching memory, devices and core registers
-//! - `catch`: breakpoints and vector catch; `reset`: resets, by us or by the firmware
+//! - `catch`: breakpoints and vector catch; `bkpt`: BKPT instructions; `reset`: resets, by us or by the firmware
 //! - `owner`: the thread that owns the sockets
 
+mod bkpt;
 mod catch;
 mod control;
 mod cpu_state;
@@ -49,6 +50,8 @@ pub(crate) struct Board {
     selected: Option<usize>,
     /// Breakpoints QEMU knows at the moment. They are global to all cores there.
     inserted: BTreeSet<u32>,
+    /// Where the debugger has written a BKPT instruction.
+    patched: BTreeSet<u32>,
     /// Registers that never change, by core and address: probe-rs reads some at every access to a core.
     constants: HashMap<(usize, u32), u32>,
     /// Where devices are, once somebody has written to one.
@@ -72,7 +75,7 @@ pub(crate) struct Board {
 impl Board {
     /// Takes over a machine, running or stopped, and leaves each core as it was found.
     pub(crate) fn connect(kind: MachineKind, attachment: Attachment, journal: Journal) -> Result<Self, MachineError> {
-        let Attachment { gdb, mut qmp, found, irqs, stderr } = attachment;
+        let Attachment { gdb, mut qmp, found, released: _, irqs, stderr } = attachment;
         let state_file = tempfile::tempfile().map_err(MachineError::io("making a file for the state of the cores"))?;
         // A reset by the firmware shall stop the machine first, or halted cores would run on after it.
         qmp.execute("set-action", json!({ "reboot": "shutdown", "shutdown": "pause" }))?;
@@ -85,6 +88,7 @@ impl Board {
             vm_running: found.vm_running,
             selected: None,
             inserted: BTreeSet::new(),
+            patched: BTreeSet::new(),
             constants: HashMap::new(),
             devices: None,
             flashed: Vec::new(),
@@ -96,8 +100,7 @@ impl Board {
             lost: None,
         };
         board.operate("attach", Self::greet).map_err(|error| match error {
-            // A socket that accepts and never answers is one that serves somebody else.
-            BoardError::Silent { .. } => MachineError::DebuggerAttached,
+            BoardError::Silent { limit, .. } => MachineError::Silent { what: "attach".into(), limit },
             other => MachineError::Refused { what: "attach".into(), reason: other.to_string() },
         })?;
         Ok(board)
@@ -118,10 +121,10 @@ impl Board {
         }
         // Without having sent a description the stub answers nothing to register packets.
         self.gdb.ask("qXfer:features:read:target.xml:0,ff0")?;
-        // Also removes breakpoints that somebody left.
-        self.gdb.ask("?")?;
         for process in 1..=self.cores.len() {
             self.gdb.ask(&format!("vAttach;{process}"))?;
+            // Removes breakpoints that a killed debugger left in QEMU, and does so for this core only.
+            self.gdb.ask("?")?;
         }
         self.settle()
     }
@@ -141,7 +144,7 @@ impl Board {
             // An operation that failed must not leave the other cores frozen.
             let resumed = self.resume();
             result = result.and_then(|value| resumed.map(|()| value));
-            self.journal.note(self.cores.iter().map(DebugBlock::is_halted).collect());
+            self.note();
         }
         result.map_err(|error| {
             let mut error = error.during(doing, LIMIT);
@@ -154,6 +157,15 @@ impl Board {
             }
             error
         })
+    }
+
+    /// Notes which cores the next debugger shall keep halted, should this one be killed.
+    fn note(&mut self) {
+        // Half an image must not run.
+        let has_written = !self.flashed.is_empty();
+        let stays = |core: &DebugBlock| core.is_held() || core.is_halted() && has_written;
+        let halted = self.cores.iter().map(stays).collect();
+        self.journal.note(halted, self.cores.iter().map(DebugBlock::is_halted).collect());
     }
 
     /// Whether a core exists.
@@ -173,6 +185,10 @@ impl Board {
         .ok()?;
         self.qmp.execute("set-action", json!({ "reboot": "reset", "shutdown": "poweroff" })).ok()?;
         let halted = self.cores.iter().map(DebugBlock::is_halted).collect();
-        Some((self.gdb, self.qmp, DebugState { vm_running: self.vm_running, halted, at_work: false }))
+        Some((
+            self.gdb,
+            self.qmp,
+            DebugState { vm_running: self.vm_running, halted, stopped: Vec::new(), at_work: false },
+        ))
     }
 }

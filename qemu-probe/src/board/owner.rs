@@ -53,6 +53,7 @@ struct Inner {
     published: Arc<Published>,
     thread: Option<std::thread::JoinHandle<()>>,
     cores: usize,
+    released: Vec<usize>,
 }
 
 impl BoardHandle {
@@ -60,11 +61,13 @@ impl BoardHandle {
     pub(crate) fn attach(machine: &Machine) -> Result<Self, MachineError> {
         let (ports, run_dir) = (machine.ports(), machine.run_dir().cloned());
         let journal = Journal::of(run_dir.clone());
-        let board = match Board::connect(machine.kind(), machine.attachment()?, journal) {
+        let attachment = machine.attachment().map_err(|error| machine.why_it_is_silent(error))?;
+        let released = attachment.released.clone();
+        let board = match Board::connect(machine.kind(), attachment, journal) {
             Ok(board) => board,
             Err(error) => {
                 ports.give_back(run_dir.as_ref(), None);
-                return Err(error);
+                return Err(machine.why_it_is_silent(error));
             }
         };
         let cores = board.cores.len();
@@ -85,12 +88,17 @@ impl BoardHandle {
                 }
             })
             .map_err(MachineError::io("starting a thread"))?;
-        Ok(Self(Arc::new(Inner { requests, wake, published, thread: Some(thread), cores })))
+        Ok(Self(Arc::new(Inner { requests, wake, published, thread: Some(thread), cores, released })))
     }
 
     /// How many cores there are.
     pub(crate) fn cores(&self) -> usize {
         self.0.cores
+    }
+
+    /// The cores that a killed debugger had left stopped and that run again since this one attached.
+    pub(crate) fn released(&self) -> &[usize] {
+        &self.0.released
     }
 
     /// Has the thread do something with the board, and waits for it.
@@ -189,10 +197,10 @@ fn serve(mut board: Board, inbox: &mpsc::Receiver<Request>, mut woken: UnixStrea
         };
         if gdb {
             // A failure is kept in the board and told to whoever asks next.
-            let _ = board.operate("serve a breakpoint", |board| board.serve_stop().map(|_| ()));
+            let _ = board.operate("watch the cores", |board| board.serve_stop().map(|_| ()));
         }
         if qmp {
-            let _ = board.operate("serve a reset", Board::serve_events);
+            let _ = board.operate("watch for a reset", Board::serve_events);
         }
         if request {
             let mut wakes = [0; 64];

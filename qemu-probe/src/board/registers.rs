@@ -21,6 +21,12 @@ const PRIMASK: u8 = 16;
 const BASEPRI: u8 = 17;
 const FAULTMASK: u8 = 19;
 const CONTROL: u8 = 20;
+/// Added to a SYSm number, the non-secure register as the secure state reaches it.
+const NON_SECURE_ALIAS: u8 = 0x80;
+
+/// DCRSR's numbers of CONTROL and the masks of each security state.
+const MASKS_S: u32 = 0x22;
+const MASKS_NS: u32 = 0x23;
 
 impl Board {
     /// Points the stub at a core.
@@ -48,13 +54,15 @@ impl Board {
         match number {
             0..=15 => self.core_register(core, number),
             16 => self.core_register(core, XPSR),
-            17 | 18 | 20 | 24..=31 => {
+            17 | 18 | 20 | 24..=31 | MASKS_S | MASKS_NS => {
                 let state = self.cpu_state(core)?;
                 let sp = self.core_register(core, 13)?;
                 Ok(match number {
                     17 => state.stack_pointers(sp).main,
                     18 => state.stack_pointers(sp).process,
-                    20 => state.masks(),
+                    20 => state.masks_of(state.security()),
+                    MASKS_S => state.masks_of(1),
+                    MASKS_NS => state.masks_of(0),
                     24 => state.stack_pointers_of(0, sp).main,
                     25 => state.stack_pointers_of(0, sp).process,
                     26 => state.stack_pointers_of(1, sp).main,
@@ -82,7 +90,9 @@ impl Board {
             16 => self.set_core_register(core, XPSR, value),
             17 => self.inject(core, "set its main stack pointer", &msr(MSP), [value, 0]),
             18 => self.inject(core, "set its process stack pointer", &msr(PSP), [value, 0]),
-            20 => self.write_masks(core, value),
+            20 => self.write_masks(core, None, value),
+            MASKS_S => self.write_masks(core, Some(1), value),
+            MASKS_NS => self.write_masks(core, Some(0), value),
             33 => {
                 self.float_register(core, FPSCR, number)?;
                 Ok(self.gdb.set_register(FPSCR, &value.to_le_bytes())?)
@@ -98,16 +108,28 @@ impl Board {
         }
     }
 
-    fn write_masks(&mut self, core: usize, value: u32) -> Result<(), BoardError> {
-        let old = self.cpu_state(core)?.masks().to_le_bytes();
+    /// Writes CONTROL and the masks of one security state; of the current one if none is named.
+    fn write_masks(&mut self, core: usize, bank: Option<usize>, value: u32) -> Result<(), BoardError> {
+        let state = self.cpu_state(core)?;
+        let bank = bank.unwrap_or(state.security());
+        let alias = match (state.security(), bank) {
+            (current, wanted) if current == wanted => 0,
+            (1, _) => NON_SECURE_ALIAS,
+            _ => {
+                let reason =
+                    "the core is in the non-secure state, which cannot write the secure CONTROL and masks".into();
+                return Err(BoardError::Refused { during: "", reason });
+            }
+        };
+        let old = state.masks_of(bank).to_le_bytes();
         let new = value.to_le_bytes();
         // CONTROL last: without privilege the others could not be written any more.
         for (byte, special) in [PRIMASK, BASEPRI, FAULTMASK, CONTROL].into_iter().enumerate() {
             if old[byte] != new[byte] {
-                self.inject(core, "set CONTROL or a mask", &msr(special), [new[byte].into(), 0])?;
+                self.inject(core, "set CONTROL or a mask", &msr(special | alias), [new[byte].into(), 0])?;
             }
         }
-        let now = self.cpu_state(core)?.masks();
+        let now = self.cpu_state(core)?.masks_of(bank);
         if now == value {
             Ok(())
         } else {

@@ -46,7 +46,10 @@ impl Gdb {
 
     /// Sends a packet without waiting for an answer.
     pub(crate) fn send(&mut self, payload: &[u8]) -> Result<(), GdbError> {
-        self.stream.write_all(&encode(payload)).map_err(|_| GdbError::Closed)
+        self.stream.write_all(&encode(payload)).map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => GdbError::Silent,
+            _ => GdbError::Closed,
+        })
     }
 
     /// Stops a running machine; a stop reply follows. A stopped machine ignores it.

@@ -4,7 +4,7 @@ use super::ports::DebugPorts;
 use super::process::{self, InheritedFds, Process};
 use super::qmp::Qmp;
 use super::running::{Console, Machine};
-use super::{LinkEnd, MachineError, MachineKind, Serial, SharedRam, elf};
+use super::{LinkEnd, MachineError, MachineKind, Serial, SharedRam, elf, words};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::net::UnixStream;
@@ -25,7 +25,7 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 ///     .elf("firmware.elf")
 ///     .serial(Serial::File("a.log".into())) // UART 0
 ///     .serial(Serial::Link(a))              // UART 1
-///     .semihosting(["firmware", "board=A"])
+///     .words(["board=A"])
 ///     .start()?;
 /// # let _ = (board_a, b);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,7 +38,8 @@ pub struct MachineBuilder {
     elf: Option<PathBuf>,
     serial: Vec<Serial>,
     shared_ram: bool,
-    semihosting: Option<Vec<String>>,
+    words: Vec<String>,
+    semihosting: bool,
     icount: Option<u8>,
     plugins: Vec<(PathBuf, Vec<String>)>,
     paused: bool,
@@ -54,7 +55,8 @@ impl MachineBuilder {
             elf: None,
             serial: Vec::new(),
             shared_ram: false,
-            semihosting: None,
+            words: Vec::new(),
+            semihosting: false,
             icount: None,
             plugins: Vec::new(),
             paused: false,
@@ -88,9 +90,22 @@ impl MachineBuilder {
         self
     }
 
-    /// Answers semihosting calls, with this command line. The first argument is by custom the name of the program.
-    pub fn semihosting<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
-        self.semihosting = Some(args.into_iter().map(Into::into).collect());
+    /// Words for the firmware, which finds them in the last [`WORDS_LEN`](super::WORDS_LEN) bytes of the shared RAM; so this
+    /// also shares the RAM.
+    pub fn words<A: Into<String>>(mut self, words: impl IntoIterator<Item = A>) -> Self {
+        self.words = words.into_iter().map(Into::into).collect();
+        self.shared_ram |= !self.words.is_empty();
+        self
+    }
+
+    /// Answers semihosting calls, so that the firmware can print to [`Machine::console`] and end the machine with an exit
+    /// code. Shares the RAM, in which the firmware finds that it may make such calls.
+    ///
+    /// **QEMU then opens, reads and writes any file of this computer that the firmware names.** Leave it off, as it is by
+    /// default, for firmware that you did not write.
+    pub fn semihosting(mut self, on: bool) -> Self {
+        self.semihosting = on;
+        self.shared_ram |= on;
         self
     }
 
@@ -128,7 +143,7 @@ impl MachineBuilder {
     /// Starts QEMU and returns when its machine is built.
     pub fn start(mut self) -> Result<Machine, MachineError> {
         if let Some(path) = &self.elf {
-            let image = std::fs::read(path).map_err(MachineError::io(format!("reading {}", path.display())))?;
+            let image = read_elf(path).map_err(MachineError::io(format!("reading {}", path.display())))?;
             elf::check(&image, self.kind).map_err(|reason| MachineError::Elf { path: path.clone(), reason })?;
         }
         process::check_version(&self.qemu)?;
@@ -169,7 +184,9 @@ impl MachineBuilder {
                 let path = format!("/proc/self/fd/{}", fds.add(theirs.into()));
                 line.shared_ram(kind, region, Path::new(&path));
                 file.set_len(region.len.into()).map_err(io("sizing the shared RAM"))?;
-                Some(SharedRam::new(file, region))
+                let ram = SharedRam::new(file, region);
+                self.write_words(&ram)?;
+                Some(ram)
             }
             None => None,
         };
@@ -220,6 +237,7 @@ impl MachineBuilder {
         if let Some(region) = region {
             let file = File::create(run_dir.ram()).map_err(io("making the file behind the shared RAM"))?;
             file.set_len(region.len.into()).map_err(io("sizing the shared RAM"))?;
+            self.write_words(&SharedRam::new(file, region))?;
             line.shared_ram(kind, region, &run_dir.ram());
         }
         let qemu = self.qemu.clone();
@@ -265,6 +283,15 @@ impl MachineBuilder {
         }
     }
 
+    /// Writes what the firmware is told. Nothing is written for a machine without words and without semihosting.
+    fn write_words(&self, ram: &SharedRam) -> Result<(), MachineError> {
+        if self.words.is_empty() && !self.semihosting {
+            return Ok(());
+        }
+        let (address, block) = words::encode(ram.region(), &self.words, self.semihosting)?;
+        ram.write(address, &block).map_err(MachineError::io("writing the words for the firmware"))
+    }
+
     /// Copies of the links, to be held as long as the machine: QEMU forgets what it has not read of a link whose other end
     /// is closed, so a machine that ends would take its last words with it.
     fn wires(&self) -> std::io::Result<Vec<UnixStream>> {
@@ -297,13 +324,9 @@ impl MachineBuilder {
         for (number, serial) in self.serial.into_iter().enumerate() {
             line.serial(number, serial, fds);
         }
-        if let Some(args) = self.semihosting {
+        if self.semihosting {
             line.arg("-chardev", "stdio,id=semihosting,signal=off");
-            let mut config = String::from("enable=on,target=native,chardev=semihosting");
-            for arg in args {
-                config.push_str(&format!(",arg={}", arg.replace(',', ",,")));
-            }
-            line.arg("-semihosting-config", config);
+            line.arg("-semihosting-config", "enable=on,target=native,chardev=semihosting");
         }
         if let Some(shift) = self.icount {
             line.arg("-icount", format!("shift={shift},sleep=off"));
@@ -386,6 +409,18 @@ fn escaped(path: &Path) -> OsString {
     OsString::from_vec(out)
 }
 
+/// Reads an ELF file. A device has no end, and no firmware is as long as this.
+fn read_elf(path: &Path) -> std::io::Result<Vec<u8>> {
+    const LONGEST: u64 = 1 << 30;
+    let meta = std::fs::metadata(path)?;
+    match () {
+        () if meta.is_dir() => Err(std::io::ErrorKind::IsADirectory.into()),
+        () if !meta.is_file() => Err(std::io::Error::other("it is not a regular file")),
+        () if meta.len() > LONGEST => Err(std::io::Error::other("it is longer than 1 GiB")),
+        () => std::fs::read(path),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -393,5 +428,11 @@ mod tests {
     #[test]
     fn a_comma_in_a_path_does_not_end_the_option() {
         assert_eq!(escaped(Path::new("/a,b/c")), OsString::from("/a,,b/c"));
+    }
+
+    #[test]
+    fn a_device_is_no_elf_file() {
+        let zero = Path::new("/dev/zero");
+        assert_eq!(read_elf(zero).unwrap_err().to_string(), "it is not a regular file");
     }
 }

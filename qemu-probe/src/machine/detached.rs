@@ -3,7 +3,8 @@
 use super::ports::DebugState;
 use super::{MachineError, MachineKind, Region};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A directory with the sockets, the shared RAM, the console and a description of one machine.
@@ -87,6 +88,26 @@ impl RunDir {
         line.split(|byte| *byte == 0).any(|arg| arg == self.pid_file().as_os_str().as_bytes())
     }
 
+    /// Takes the place of the one debugger; free again when the file is closed, however its process ends.
+    pub(crate) fn lock_for_debugger(&self) -> Result<File, MachineError> {
+        let path = self.file("debugger.lock");
+        let io = || MachineError::io(format!("locking {}", path.display()));
+        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io())?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let by = fs::read_to_string(&path).unwrap_or_default();
+                let by = if by.is_empty() { "another process".into() } else { by };
+                return Err(MachineError::DebuggerAttached { by });
+            }
+            Err(TryLockError::Error(error)) => return Err(io()(error)),
+        }
+        let program = std::env::args().take(2).collect::<Vec<_>>().join(" ");
+        file.set_len(0).map_err(io())?;
+        write!(file, "process {} ({program})", std::process::id()).map_err(io())?;
+        Ok(file)
+    }
+
     /// Removes what this crate wrote; files of others in the directory stay.
     pub(crate) fn remove_files(&self) {
         for name in [
@@ -100,6 +121,7 @@ impl RunDir {
             "debug.json",
             "debug.json.new",
             "borrowed.json",
+            "debugger.lock",
         ] {
             let _ = fs::remove_file(self.file(name));
         }

@@ -59,7 +59,9 @@ pub enum MachineError {
         stderr: String,
     },
     /// QEMU did not answer in time.
-    #[error("QEMU did not answer `{what}` within {limit:?}")]
+    #[error(
+        "QEMU did not answer `{what}` within {limit:?}: the computer is too busy, or another program is connected to its sockets"
+    )]
     Silent {
         /// What it was asked.
         what: String,
@@ -74,9 +76,15 @@ pub enum MachineError {
         /// Its words.
         reason: String,
     },
+    /// QEMU is there and executes nothing.
+    #[error("QEMU (process {0}) was stopped by a signal; `kill -CONT {0}` lets it go on")]
+    Stopped(u32),
     /// The debug port is in use.
-    #[error("the machine's debug port is already taken; drop the other probe or end the other debugger first")]
-    DebuggerAttached,
+    #[error("the machine's debug port is in use by {by}; end that debugger first")]
+    DebuggerAttached {
+        /// The debugger, as far as known.
+        by: String,
+    },
     /// The machine was started without a debug port.
     #[error("the machine was started without a debug port; start it with `gdb(true)`")]
     NoDebugPort,

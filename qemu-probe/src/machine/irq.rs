@@ -1,6 +1,6 @@
 //! Interrupt lines of the cores, moved by the host.
 
-use super::{MachineError, MachineKind};
+use super::{MachineError, MachineKind, socket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -35,10 +35,7 @@ impl IrqLines {
         match self {
             Self::None => Err(MachineError::NoDebugPort),
             Self::Here(stream) => order(&mut stream.lock().unwrap_or_else(|poisoned| poisoned.into_inner())),
-            Self::At(path) => {
-                let connected = UnixStream::connect(path);
-                order(&mut connected.map_err(MachineError::io("connecting to the interrupt socket"))?)
-            }
+            Self::At(path) => order(&mut socket::connect_within(path, "the interrupt socket", LIMIT)?),
         }
     }
 }

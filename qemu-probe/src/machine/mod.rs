@@ -14,6 +14,8 @@ mod qmp;
 mod running;
 mod serial;
 mod shared_ram;
+mod socket;
+mod words;
 
 pub use builder::MachineBuilder;
 pub use error::{ElfError, MachineError};
@@ -21,6 +23,7 @@ pub use kind::{MachineKind, Region};
 pub use running::{Exit, Machine};
 pub use serial::{Link, LinkEnd, Serial};
 pub use shared_ram::{OutsideSharedRam, SharedRam};
+pub use words::WORDS_LEN;
 
 #[cfg(feature = "probe")]
 pub(crate) use {

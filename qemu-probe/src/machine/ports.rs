@@ -3,23 +3,25 @@
 use super::MachineError;
 use super::detached::RunDir;
 use super::irq::IrqLines;
-use super::qmp::Qmp;
+use super::qmp::{ANSWER_LIMIT, Qmp};
+use super::socket::connect_within;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-/// How long a socket that serves another debugger is waited for.
-const TAKEN_LIMIT: Duration = Duration::from_secs(2);
 
 /// How a debugger leaves a machine, for the next one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DebugState {
     pub(crate) vm_running: bool,
+    /// The cores that are to stay halted.
     pub(crate) halted: Vec<bool>,
-    /// Noted by a debugger at work. Found by the next one, it was killed, perhaps while the machine stood in passing.
+    /// The cores that were halted when this was noted: those above, and those that the debugger would have let run.
+    #[serde(default)]
+    pub(crate) stopped: Vec<bool>,
+    /// Noted by a debugger at work. If the next debugger finds this, the former one was killed, possibly while the machine
+    /// was stopped for one access.
     #[serde(default)]
     pub(crate) at_work: bool,
 }
@@ -29,6 +31,12 @@ impl DebugState {
     fn holds(&self, vm_running: bool) -> bool {
         if self.at_work { !vm_running || self.halted.contains(&false) } else { self.vm_running == vm_running }
     }
+
+    /// The cores that a killed debugger left stopped and that run again once the next one has attached.
+    fn released(&self, vm_running: bool) -> Vec<usize> {
+        let is_stopped = |core: usize| !vm_running || self.stopped.get(core) == Some(&true);
+        (0..self.halted.len()).filter(|core| self.at_work && is_stopped(*core) && !self.halted[*core]).collect()
+    }
 }
 
 /// What a debugger gets.
@@ -37,6 +45,8 @@ pub(crate) struct Attachment {
     pub(crate) gdb: UnixStream,
     pub(crate) qmp: Qmp,
     pub(crate) found: DebugState,
+    /// The cores that a killed debugger left stopped and that run again now.
+    pub(crate) released: Vec<usize>,
     pub(crate) irqs: Arc<IrqLines>,
     pub(crate) stderr: Option<File>,
 }
@@ -52,8 +62,8 @@ enum Slot {
     None,
     /// Sockets inherited by QEMU, waiting for a debugger, and how the last one left.
     Here(UnixStream, Qmp, Option<DebugState>),
-    /// A debugger in this process has them.
-    Taken,
+    /// A debugger in this process has them; and the lock of the run directory, if there is one.
+    Taken(Option<File>),
     /// Sockets to connect to in the run directory.
     InDir,
 }
@@ -82,28 +92,34 @@ impl DebugPorts {
         stderr: Option<File>,
     ) -> Result<Attachment, MachineError> {
         let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let (gdb, qmp, found) = match std::mem::replace(&mut *slot, Slot::Taken) {
+        let (gdb, qmp, found, released) = match std::mem::replace(&mut *slot, Slot::Taken(None)) {
             Slot::None => {
                 *slot = Slot::None;
                 return Err(MachineError::NoDebugPort);
             }
-            Slot::Taken => return Err(MachineError::DebuggerAttached),
+            Slot::Taken(lock) => {
+                *slot = Slot::Taken(lock);
+                return Err(MachineError::DebuggerAttached { by: "this process".into() });
+            }
             Slot::Here(gdb, mut qmp, left) => {
                 let found = match left {
                     Some(left) => left,
                     None => found_state(&mut qmp, cores)?,
                 };
-                (gdb, qmp, found)
+                (gdb, qmp, found, Vec::new())
             }
             Slot::InDir => match run_dir.map(|run_dir| connect(run_dir, cores)) {
-                Some(Ok(connected)) => connected,
+                Some(Ok((lock, connected))) => {
+                    *slot = Slot::Taken(Some(lock));
+                    connected
+                }
                 failed => {
                     *slot = Slot::InDir;
                     return Err(failed.and_then(Result::err).unwrap_or(MachineError::NoDebugPort));
                 }
             },
         };
-        Ok(Attachment { gdb, qmp, found, irqs, stderr })
+        Ok(Attachment { gdb, qmp, found, released, irqs, stderr })
     }
 
     /// Takes the sockets back from a debugger that leaves; `None` if it lost them.
@@ -111,8 +127,10 @@ impl DebugPorts {
         let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *slot = match (run_dir, returned) {
             (Some(run_dir), returned) => {
-                if let Some((_, _, state)) = returned {
+                if let Some((gdb, qmp, state)) = returned {
                     let _ = run_dir.note(&state);
+                    // Before the lock is free: who has it next shall find the sockets free, too.
+                    drop((gdb, qmp));
                 }
                 Slot::InDir
             }
@@ -127,24 +145,25 @@ impl DebugPorts {
 fn found_state(qmp: &mut Qmp, cores: usize) -> Result<DebugState, MachineError> {
     let status = qmp.execute("query-status", json!({}))?;
     let vm_running = status["running"].as_bool().unwrap_or(true);
-    Ok(DebugState { vm_running, halted: vec![!vm_running; cores], at_work: false })
+    Ok(DebugState { vm_running, halted: vec![!vm_running; cores], stopped: Vec::new(), at_work: false })
 }
 
-fn connect(run_dir: &RunDir, cores: usize) -> Result<(UnixStream, Qmp, DebugState), MachineError> {
-    let socket =
-        UnixStream::connect(run_dir.qmp_socket()).map_err(MachineError::io("connecting to the control socket"))?;
-    let mut qmp = Qmp::open(socket, TAKEN_LIMIT).map_err(|error| match error {
-        MachineError::Silent { .. } => MachineError::DebuggerAttached,
-        other => other,
-    })?;
+type Connected = (UnixStream, Qmp, DebugState, Vec<usize>);
+
+fn connect(run_dir: &RunDir, cores: usize) -> Result<(File, Connected), MachineError> {
+    let lock = run_dir.lock_for_debugger()?;
+    let socket = connect_within(&run_dir.qmp_socket(), "the control socket", ANSWER_LIMIT)?;
+    let mut qmp = Qmp::open(socket, ANSWER_LIMIT)?;
     let found = found_state(&mut qmp, cores)?;
     // What the last debugger noted counts only if nobody has stopped or started the machine since.
     let noted = std::fs::read(run_dir.debug_state()).ok();
     let noted = noted.and_then(|text| serde_json::from_slice::<DebugState>(&text).ok());
-    let mut found = noted.filter(|noted| noted.holds(found.vm_running) && noted.halted.len() == cores).unwrap_or(found);
+    let vm_running = found.vm_running;
+    let mut found = noted.filter(|noted| noted.holds(vm_running) && noted.halted.len() == cores).unwrap_or(found);
+    let released = found.released(vm_running);
     // Connecting stops the machine, whatever it did before; whoever comes next shall know that it was only this.
     let _ = run_dir.note(&DebugState { at_work: true, ..found.clone() });
-    let gdb = UnixStream::connect(run_dir.gdb_socket()).map_err(MachineError::io("connecting to the debug socket"))?;
+    let gdb = connect_within(&run_dir.gdb_socket(), "the debug socket", ANSWER_LIMIT)?;
     found.vm_running = false;
-    Ok((gdb, qmp, found))
+    Ok((lock, (gdb, qmp, found, released)))
 }

@@ -126,6 +126,14 @@ impl Process {
         Ok(true)
     }
 
+    /// Whether a signal such as SIGSTOP has stopped it.
+    pub(crate) fn is_stopped(&self) -> bool {
+        // The state is the first field after the name, which is in parentheses and may contain any character.
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap_or_default();
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+        matches!(state, Some('T' | 't'))
+    }
+
     pub(crate) fn status(&self) -> Option<ExitStatus> {
         self.status
     }

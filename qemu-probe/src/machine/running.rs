@@ -3,7 +3,7 @@ use super::irq::IrqLines;
 use super::ports::DebugPorts;
 use super::process::Process;
 use super::qmp::Qmp;
-use super::{MachineBuilder, MachineError, MachineKind, SharedRam};
+use super::{MachineBuilder, MachineError, MachineKind, SharedRam, socket};
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
@@ -48,7 +48,7 @@ pub enum Exit {
 /// ```no_run
 /// use qemu_probe::{Exit, Machine, MachineKind};
 /// use std::time::Duration;
-/// let mut board = Machine::builder(MachineKind::Mps2An521).elf("firmware.elf").semihosting(["firmware"]).start()?;
+/// let mut board = Machine::builder(MachineKind::Mps2An521).elf("firmware.elf").semihosting(true).start()?;
 /// assert_eq!(board.wait(Duration::from_secs(10))?, Exit::Code(0));
 /// println!("{}", board.console());
 /// # Ok::<(), qemu_probe::MachineError>(())
@@ -170,6 +170,15 @@ impl Machine {
         self.process.kill().map_err(MachineError::io("killing QEMU"))
     }
 
+    /// A better explanation of silence, if there is one.
+    #[cfg(feature = "probe")]
+    pub(crate) fn why_it_is_silent(&self, error: MachineError) -> MachineError {
+        match error {
+            MachineError::Silent { .. } if self.process.is_stopped() => MachineError::Stopped(self.pid()),
+            other => other,
+        }
+    }
+
     /// Everything a debugger needs, for one debugger at a time.
     #[cfg(feature = "probe")]
     pub(crate) fn attachment(&self) -> Result<super::Attachment, MachineError> {
@@ -226,10 +235,15 @@ impl Machine {
         let Some(run_dir) = self.run_dir.clone() else { return Ok(()) };
         let end = Instant::now() + limit;
         loop {
-            match UnixStream::connect(run_dir.qmp_socket()) {
+            match socket::try_connect(&run_dir.qmp_socket()) {
                 Ok(stream) => return Qmp::open(stream, limit).map(drop),
                 // The socket appears when QEMU has come so far; its process ending is the only other way out.
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::WouldBlock
+                    ) =>
+                {
                     if Instant::now() >= end {
                         return Err(MachineError::Silent { what: "connect".into(), limit });
                     }

@@ -5,37 +5,69 @@
 
 mod frame;
 mod port;
+mod slot;
 
-use crate::board::BoardHandle;
+use crate::board::{BoardError, BoardHandle};
 use crate::group::GroupHandle;
 use crate::machine::{Machine, MachineError, SharedRam};
 use frame::{Endpoint, Frames};
 use port::DebugPort;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use slot::Slot;
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const IDENTIFIER: &[u8; 12] = b"probe-rs,v01";
+/// What a client that cannot be served is told in the place of the identifier.
+const BUSY: &[u8; 12] = b"busy: in use";
 const REFERENCE_CLOCK: u32 = 48_000_000;
+
+/// How long a client waits for the one before it to leave.
+const BUSY_PATIENCE: Duration = Duration::from_millis(500);
+/// How often the server looks whether its machine is still there.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// Why a [`Server`] ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The socket failed.
+    #[error("waiting for tools: {0}")]
+    Listen(#[from] io::Error),
+    /// The machine is gone.
+    #[error(transparent)]
+    Machine(#[from] BoardError),
+}
+
+type Report = Arc<dyn Fn(fmt::Arguments<'_>) + Send + Sync>;
 
 /// Serves a machine to stock probe-rs tools, one client at a time.
 ///
 /// ```no_run
 /// use qemu_probe::{Machine, MachineKind, Server};
+/// use std::sync::atomic::AtomicBool;
 /// let machine = Machine::builder(MachineKind::Mps2An521).elf("firmware.elf").start()?;
 /// let server = Server::bind("127.0.0.1:0", &machine)?;
 /// println!("probe-rs ... --probe 20b7:9db1:tcp:{}", server.address());
-/// server.run()?;
+/// server.run(&AtomicBool::new(false))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     board: BoardHandle,
     shared_ram: Option<SharedRam>,
-    busy: Arc<AtomicBool>,
+    slot: Arc<Slot>,
+    report: Report,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
 }
 
 impl Server {
@@ -44,7 +76,14 @@ impl Server {
         let listener = TcpListener::bind(address).map_err(MachineError::io("listening for tools"))?;
         let address = listener.local_addr().map_err(MachineError::io("listening for tools"))?;
         let (board, shared_ram) = (BoardHandle::attach(machine)?, machine.shared_ram().cloned());
-        Ok(Self { listener, address, board, shared_ram, busy: Arc::default() })
+        Ok(Self { listener, address, board, shared_ram, slot: Arc::default(), report: Arc::new(|_| {}) })
+    }
+
+    /// Calls `report` with a line for each client that is turned away or that breaks the protocol.
+    #[must_use]
+    pub fn reporting(mut self, report: impl Fn(fmt::Arguments<'_>) + Send + Sync + 'static) -> Self {
+        self.report = Arc::new(report);
+        self
     }
 
     /// Where it listens.
@@ -57,28 +96,57 @@ impl Server {
         GroupHandle::new(self.board.clone())
     }
 
-    /// Serves clients for ever. A client that comes while another is served is turned away at once: two tools that halt
-    /// and run the same cores would only confuse each other.
-    pub fn run(&self) -> io::Result<()> {
-        loop {
-            self.serve_next()?;
+    /// Serves clients until `stop` is set; returns an error when the machine ends before that.
+    pub fn run(&self, stop: &AtomicBool) -> Result<(), ServeError> {
+        while !stop.load(Ordering::Relaxed) {
+            self.board.views()?;
+            let waiting = match poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&LOOK)) {
+                Ok(ready) => ready > 0,
+                Err(rustix::io::Errno::INTR) => false,
+                Err(error) => return Err(io::Error::from(error).into()),
+            };
+            if waiting {
+                self.serve_next()?;
+            }
         }
+        Ok(())
     }
 
     /// Accepts one client, and serves it in a thread of its own.
+    ///
+    /// A client that comes while another is served is told that the probe is busy: two tools that halt and run the same
+    /// cores would only confuse each other. When a client leaves, cores that it halted run on, as on silicon, whether it
+    /// left in an orderly way or was killed.
     pub fn serve_next(&self) -> io::Result<()> {
-        let (stream, _) = self.listener.accept()?;
-        if self.busy.swap(true, Ordering::AcqRel) {
-            return Ok(());
-        }
-        let (board, shared_ram, busy) = (self.board.clone(), self.shared_ram.clone(), self.busy.clone());
+        let (stream, peer) = self.listener.accept()?;
+        let (board, shared_ram) = (self.board.clone(), self.shared_ram.clone());
+        let (slot, report) = (self.slot.clone(), self.report.clone());
         std::thread::Builder::new().name("qemu-probe-client".into()).spawn(move || {
+            let _place = match slot.take(peer, BUSY_PATIENCE) {
+                Ok(place) => place,
+                Err(other) => {
+                    report(format_args!("busy: turned away {peer}, as {other} is connected"));
+                    // A client that does not listen has only itself to blame.
+                    let _ = turn_away(stream);
+                    return;
+                }
+            };
             // A client that breaks the connection off or sends nonsense ends its own session only.
-            let _ = serve_client(stream, DebugPort::new(board, shared_ram));
-            busy.store(false, Ordering::Release);
+            if let Err(error) = serve_client(stream, DebugPort::new(board.clone(), shared_ram)) {
+                report(format_args!("the connection of {peer} ended: {error}"));
+            }
+            // A failure means that the machine is gone, which the server notices by itself.
+            let _ = board.run(|board| board.release());
         })?;
         Ok(())
     }
+}
+
+/// Answers a client's first words, so that it knows why the connection is closed.
+fn turn_away(mut stream: TcpStream) -> io::Result<()> {
+    stream.set_read_timeout(Some(BUSY_PATIENCE))?;
+    let _ = stream.read(&mut [0; 64])?;
+    stream.write_all(&frame::encode(Endpoint::Root, BUSY))
 }
 
 fn serve_client(mut stream: TcpStream, mut port: DebugPort) -> io::Result<()> {

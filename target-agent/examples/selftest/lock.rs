@@ -4,12 +4,13 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
 use critical_section::Mutex;
 use stillpoint_agent::platform::{Bell, Chip, CoreId, Mask, Platform};
+use stillpoint_core::time::Counts;
 
 /// Waits, busy, until `flag` is set or five seconds have passed; whether it is set.
 pub fn busy_wait(flag: &AtomicBool) -> bool {
     let start = Chip::counter();
     while !flag.load(Ordering::Acquire) {
-        if Chip::counter().wrapping_sub(start) > 5 * Chip::COUNTER_HZ {
+        if Chip::counter().wrapping_since(start) > Counts(5 * Chip::COUNTER_RATE.0) {
             return false;
         }
         core::hint::spin_loop();
@@ -19,7 +20,7 @@ pub fn busy_wait(flag: &AtomicBool) -> bool {
 
 fn pause(microseconds: u32) {
     let start = Chip::counter();
-    while Chip::counter().wrapping_sub(start) < microseconds * (Chip::COUNTER_HZ / 1_000_000) {
+    while Chip::counter().wrapping_since(start) < Counts(microseconds * (Chip::COUNTER_RATE.0 / 1_000_000)) {
         core::hint::spin_loop();
     }
 }

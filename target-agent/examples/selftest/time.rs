@@ -6,6 +6,7 @@ use core::task::Poll;
 use embassy_futures::join::join3;
 use embassy_time::{Instant, Timer};
 use stillpoint_agent::platform::{self, Chip, Platform};
+use stillpoint_core::time::Counts;
 
 /// Whether the timer has not fired yet; it wakes this task when it does.
 async fn is_pending(timer: &mut Timer) -> bool {
@@ -15,8 +16,8 @@ async fn is_pending(timer: &mut Timer) -> bool {
 pub fn long_counter_agrees() -> Verdict {
     for _ in 0..1_000 {
         let (before, long, after) = (Chip::counter(), Chip::long_counter(), Chip::counter());
-        let between = (long as u32).wrapping_sub(before) <= after.wrapping_sub(before);
-        check(between && long < 1 << 36, "they differ")?;
+        let between = long.low().wrapping_since(before) <= after.wrapping_since(before);
+        check(between && long < Counts(1 << 36), "they differ")?;
     }
     Ok(())
 }
@@ -29,7 +30,7 @@ pub async fn one_line_stands(side: &mut Side) -> Verdict {
             Timer::after_millis(1).await;
         }
         side.tell(start.elapsed().as_ticks()).await;
-        return check(platform::time().delay() == 0, "core 1's time stood as well");
+        return check(platform::time().delay() == Counts(0), "core 1's time stood as well");
     }
     let due = Instant::now() + embassy_time::Duration::from_millis(5);
     let mut timer = Timer::at(due);
@@ -41,20 +42,23 @@ pub async fn one_line_stands(side: &mut Side) -> Verdict {
     let on_core1 = side.told().await;
     let still = Instant::now() == stopped;
     let pending = stopped >= due || is_pending(&mut timer).await;
-    let inner = Chip::counter().wrapping_sub(inner);
+    let inner = Chip::counter().wrapping_since(inner);
     let stood = platform::time().thaw();
-    let outer = Chip::counter().wrapping_sub(outer);
+    let outer = Chip::counter().wrapping_since(outer);
 
     check(still, "core 0's clock went on")?;
     check(pending, "core 0's timer fired")?;
-    check(on_core1 >= 20 * u64::from(Chip::COUNTER_HZ / 1_000), "core 1's timers fired early")?;
-    check((inner.into()..=outer.into()).contains(&stood) && stood >= on_core1, "the stop was measured wrong")?;
-    check(platform::time().delay() == delay + stood, "the delay does not add up")?;
+    check(on_core1 >= 20 * u64::from(Chip::COUNTER_RATE.0 / 1_000), "core 1's timers fired early")?;
+    check(
+        (inner.widen()..=outer.widen()).contains(&stood) && stood >= Counts(on_core1),
+        "the stop was measured wrong",
+    )?;
+    check(platform::time().delay() == delay.wrapping_after(stood), "the delay does not add up")?;
 
     let (resumed, remaining) = (Chip::counter(), due.saturating_duration_since(Instant::now()));
     timer.await;
-    let waited = u64::from(Chip::counter().wrapping_sub(resumed));
-    check(Instant::now() >= due && waited >= remaining.as_ticks(), "the timer did not run on where it stopped")
+    let waited = Chip::counter().wrapping_since(resumed).widen();
+    check(Instant::now() >= due && waited >= Counts(remaining.as_ticks()), "the timer did not run on where it stopped")
 }
 
 pub async fn timers_fire_in_order() -> Verdict {

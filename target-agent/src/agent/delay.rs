@@ -22,6 +22,11 @@ pub(crate) trait Gated: Sync {
     fn told(&self, node: NodeId, notice: Notice);
     /// The link to a node came up: it may have missed everything.
     fn owe_all(&self, node: NodeId);
+    /// Takes the gate over from a context of this core that crashed.
+    ///
+    /// # Safety
+    /// That context must never run again.
+    unsafe fn take_over(&self);
 }
 
 /// What clients and servers need of the agent of their core.

@@ -38,8 +38,12 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
 
     #[cold]
     #[inline(never)]
-    fn event_slowly<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event) -> Option<Then> {
-        let Ok(effects) = self.node.step(Input::Event(event)) else { return self.refuse() };
+    pub(super) fn event_slowly<P: Platform, const LOG: usize>(
+        &mut self,
+        ring: &LogRing<LOG>,
+        event: Event,
+    ) -> Option<Then> {
+        let Ok(effects) = self.node.step(Input::Event(event)) else { return self.keep_late(event) };
         self.settle_all::<P, LOG>(ring, effects)
     }
 
@@ -67,7 +71,9 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         watch: u8,
         value: i32,
     ) -> Option<Then> {
-        let Ok(effects) = self.node.step(Input::Watch { watch, value }) else { return self.refuse() };
+        let Ok(effects) = self.node.step(Input::Watch { watch, value }) else {
+            return self.keep_late(Event::watch(watch, value));
+        };
         self.settle_all::<P, LOG>(ring, effects)
     }
 

@@ -1,9 +1,10 @@
 //! A crash is an event: the node records it, halts the system, and stays where it is, serving host and links.
 use super::Agents;
-use super::local::Local;
+use super::local::{Local, Wire};
 use super::park::{ParkedAgent, stillpoint_park};
 use crate::fault::{Fault, FaultHandler};
 use crate::platform::Platform;
+use crate::sync::{Mutant, mutated};
 use core::sync::atomic::{AtomicU32, Ordering};
 use stillpoint_core::control::FaultBlock;
 use stillpoint_core::{Input, Phase, PortId};
@@ -18,6 +19,12 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> FaultHan
         // SAFETY: this never returns, and interrupts stay masked: no other context of this core runs again.
         let inside = self.local.with(|local| unsafe { local.take_over() });
         self.take_over_links();
+        if let Some(gate) = self.local.rarely(|local| local.gate)
+            && !mutated(Mutant::GateNotTakenOver)
+        {
+            // SAFETY: as above.
+            unsafe { gate.take_over() };
+        }
         P::freeze_time();
         self.local.rarely(|local| self.crash(local, fault.cause, inside));
         loop {
@@ -29,7 +36,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> FaultHan
             // Released: the others go on. This node's application does not, but it can be asked, and halted with the rest.
             while matches!(self.phase(), Phase::Faulted) {
                 self.is_over();
-                core::hint::spin_loop();
+                crate::sync::spin_loop();
             }
         }
     }
@@ -49,6 +56,11 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         // The step may have counted a message that never came into its ring, or out of it.
         let counts: [Option<u32>; PORTS] = core::array::from_fn(|port| local.count_in_ring(port));
         let effects = local.node.crash(cause, |port: PortId| counts.get(usize::from(port.0)).copied().flatten());
+        for wire in &mut local.wires {
+            if let Wire::Lanes { taken, .. } = wire {
+                taken.forget_marker();
+            }
+        }
         // The log may have been interrupted, too: what it says next does not rely on what it said before.
         local.resynchronise::<P>();
         if let Some(event) = effects.log.filter(|event| local.node.recording().records(event)) {

@@ -4,6 +4,7 @@ use super::delay::pay_notices;
 use super::local::{Local, Owed, Wire};
 use crate::platform::Platform;
 use crate::serial::{Flow, Heard, Wired};
+use crate::sync::{Mutant, mutated};
 use core::task::Waker;
 use stillpoint_core::predicate::{Reached, SlotSet};
 use stillpoint_core::{Direction, HaltId, HaltMarker, Input, NodeId, Phase, PortId, PortSet};
@@ -79,7 +80,15 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         let mut news = false;
         let moved = link.pump(flow, waker, &mut |item| {
             news = true;
-            self.local.rarely(|local| self.hear(local, link, item));
+            let before = P::mask();
+            let runs = self.local.rarely(|local| {
+                self.hear(local, link, item);
+                local.runs()
+            });
+            // After a halt no handler may run any more on this core; the pump stands still at its end.
+            if runs || mutated(Mutant::HaltInsidePump) {
+                P::unmask(before);
+            }
         });
         news |= self.local.rarely(|local| self.note_delivered(local, link));
         Served { moved, news }
@@ -94,10 +103,10 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
                     local.begin_session([out, into], empty());
                 }
                 for port in [out, into] {
+                    // Message counts may start anew, so the log says where they stand, beginning with the link's event.
+                    local.resynchronise::<P>();
                     local.step::<P, LOG>(ring, Input::Hello { port, hello, resumed });
                 }
-                // Message counts may start anew, so the log says where they stand.
-                local.resynchronise::<P>();
                 local.retain::<P>();
                 if let (Some(gate), Some(peer)) = (local.gate, local.node.peer(out)) {
                     gate.owe_all(peer);

@@ -8,10 +8,12 @@ use crate::platform::{Bell, CoreId, Platform};
 use crate::retained::Memory;
 use crate::sabotage::{self, Sabotage};
 use crate::serial::Wired;
+use crate::sync::{Mutant, mutated};
 use stillpoint_core::control::SlotBlock;
 use stillpoint_core::log::{LogRing, LogWriter, TextPlacer};
 use stillpoint_core::predicate::{SLOTS, SlotId, SlotSet};
-use stillpoint_core::{Command, Effects, HaltId, Input, Node, PortId, PortSet, Then};
+use stillpoint_core::time::Counts;
+use stillpoint_core::{Command, Effects, Event, EventKind, HaltId, Input, Node, Phase, PortId, PortSet, Then};
 
 pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub node: Node<N, PORTS>,
@@ -41,7 +43,16 @@ pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub slots: &'static [SlotBlock; SLOTS],
     /// The races it found.
     pub races: Races,
+    /// When it stopped in its last halt.
+    pub stopped: Counts,
+    /// The urgent bell rang while a link was pumped.
+    pub deferred: bool,
+    /// Events raised while the node was halted, by handlers that had interrupted a pump. They happen when it runs again.
+    pub late: heapless::Deque<Event, LATE>,
 }
+
+/// How many events a core keeps that are raised while its node is halted.
+const LATE: usize = 4;
 
 /// How control messages leave a port and come in.
 #[derive(Clone, Copy)]
@@ -89,6 +100,9 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             gate: None,
             slots,
             races: Races::NONE,
+            stopped: Counts(0),
+            deferred: false,
+            late: heapless::Deque::new(),
         }
     }
 
@@ -142,7 +156,10 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         let record = effects.halt_record().filter(|event| self.node.recording().records(event));
         // The time before its markers leave: no halt in the log is older than the one that caused it.
         let (stop, rest) = if effects.then == Then::Halt { (record, None) } else { (None, record) };
-        let stop = stop.map(|event| (event, self.clock.ticks(P::counter())));
+        if effects.then == Then::Halt {
+            self.stopped = P::long_counter();
+        }
+        let stop = stop.map(|event| (event, self.clock.ticks(self.stopped.low())));
         for slot in effects.announce.iter() {
             self.announce::<P>(slot, effects.announce_to);
         }
@@ -221,6 +238,37 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             let id = self.node.last_halt();
             let _parked = self.node.step(Input::Delivered { ports: delivered, id });
         }
+    }
+
+    /// Whether no halt keeps the node from running.
+    pub fn runs(&self) -> bool {
+        matches!(self.node.phase(), Phase::Running | Phase::Starting | Phase::Faulted)
+    }
+
+    /// Keeps an event that the node refused because it is halted. Counts it as refused if it cannot.
+    #[cold]
+    pub fn keep_late(&mut self, event: Event) -> Option<Then> {
+        let is_halted = matches!(self.node.phase(), Phase::Draining { .. } | Phase::Parked { .. } | Phase::Suspended);
+        if is_halted && !mutated(Mutant::HaltInsidePump) && self.late.push_back(event).is_ok() {
+            return Some(Then::Continue);
+        }
+        self.refuse()
+    }
+
+    /// Lets the events happen that were raised while the node was halted, until one of them halts it.
+    #[cold]
+    pub fn replay_late<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>) -> Then {
+        while let Some(event) = self.late.pop_front() {
+            let then = match event.kind {
+                EventKind::Watch => self.watch::<P, LOG>(ring, event.arg as u8, event.value as i32),
+                // Not the quick way, which has one caller and is part of it.
+                _ => self.event_slowly::<P, LOG>(ring, event),
+            };
+            if let Some(then) = then.filter(|then| *then != Then::Continue) {
+                return then;
+            }
+        }
+        Then::Continue
     }
 
     /// The next port that nothing uses.

@@ -24,7 +24,7 @@ use crate::channel::{Channel, End};
 use crate::fault::Fault;
 use crate::lane::Lane;
 use crate::name::Name;
-use crate::per_core::PerCore;
+use crate::per_core::{PerCore, StaysHere};
 use crate::platform::{CoreId, MAX_CORES, Platform};
 use crate::port::{Inbox, Outbox};
 use crate::serial::{Line, Serial, Stage};
@@ -44,8 +44,8 @@ use stillpoint_core::{Command, Direction, Event, Input, Node, NodeId, PortId, St
 /// A host refuses an image that does not have this symbol before it reads a byte of its memory.
 #[unsafe(no_mangle)]
 #[used]
-static STILLPOINT_WIRE_VERSION_1: u8 = {
-    assert!(VERSION == 1, "a new version is a new symbol, whose name is `control::VERSION_SYMBOL`");
+static STILLPOINT_WIRE_VERSION_2: u8 = {
+    assert!(VERSION == 2, "a new version is a new symbol, whose name is `control::VERSION_SYMBOL`");
     VERSION as u8
 };
 
@@ -160,7 +160,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         P::observe_with(self);
         P::fault_handlers().set(self);
         P::place_text_with(self);
-        Ok(Agent { agents: self, core })
+        Ok(Agent { agents: self, core, stays_here: StaysHere::new() })
     }
 }
 
@@ -177,9 +177,16 @@ fn clear<const N: usize, const PORTS: usize>(control: &ControlBlock<N, PORTS>) {
 pub type BothEnds<P, A, B> = (Outbox<P, A>, Inbox<P, B>);
 
 /// The agent of one core: opens ports and watches, then starts the node.
+///
+/// It stays on the core that began it: it is not `Send`.
+/// ```compile_fail,E0277
+/// fn moves_to_another_core<T: Send>() {}
+/// moves_to_another_core::<stillpoint_agent::agent::Agent<(), 2, 2, 1024>>();
+/// ```
 pub struct Agent<P: 'static, const N: usize, const PORTS: usize, const LOG: usize> {
     agents: &'static Agents<P, N, PORTS, LOG>,
     core: CoreId,
+    stays_here: StaysHere,
 }
 
 impl<P, const N: usize, const PORTS: usize, const LOG: usize> Clone for Agent<P, N, PORTS, LOG> {
@@ -272,14 +279,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         link: &'static Serial<P, R, T, W, F>,
     ) -> ! {
         link.keep_going(|waker| {
+            let began = P::mask();
+            P::unmask(began);
             let moved = self.agents.serve_link(link, waker).moved;
-            // What came in may have been a halt. While the node runs there is nothing to stand still for, and serving
-            // the link once more without this waker would lose the next wake-up.
-            if self.agents.runs() {
-                P::thaw_time();
-            } else {
-                self.agents.section(|_| ((), Then::Park));
-            }
+            // A halt that came in meanwhile left interrupts masked.
+            let _masked = P::mask();
+            self.agents.end_pump();
+            P::unmask(began);
             moved
         })
         .await
@@ -335,7 +341,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         let number = number.ok_or(OpenError::NoneLeft)?;
         let block = &self.agents.shared.control[self.core.index()].watches[usize::from(number)];
         block.name.store(name.0.into(), Ordering::Relaxed);
-        Ok(Watch { agents: self.agents, number })
+        Ok(Watch { agents: self.agents, number, _stays_here: self.stays_here })
     }
 
     /// Starts the node: from here on what it does are events.
@@ -401,9 +407,16 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
 }
 
 /// A variable that predicates and the host can read.
+///
+/// It stays on the core of its agent: it is not `Send`.
+/// ```compile_fail,E0277
+/// fn moves_to_another_core<T: Send>() {}
+/// moves_to_another_core::<stillpoint_agent::agent::Watch<(), 2, 2, 1024>>();
+/// ```
 pub struct Watch<P: 'static, const N: usize, const PORTS: usize, const LOG: usize> {
     agents: &'static Agents<P, N, PORTS, LOG>,
     number: u8,
+    _stays_here: StaysHere,
 }
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Watch<P, N, PORTS, LOG> {

@@ -1,35 +1,35 @@
 //! Events into the log of their node, with their time.
 use super::local::Local;
 use crate::platform::Platform;
-use crate::time::TICK_SHIFT;
 use stillpoint_core::log::{LogRing, LogWriter};
+use stillpoint_core::time::{Counts, Ticks};
 use stillpoint_core::{Event, EventKind, PortId};
 
 /// The time of the log: counts of the 32-bit counter, in coarser ticks, without losing the rest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogClock {
-    /// Where the counter stood, in whole ticks.
-    ticks: u32,
+    /// The last reading of the counter.
+    ticks: Ticks<u32>,
 }
 
 impl LogClock {
     /// At the counter's beginning.
-    pub const NEW: Self = Self { ticks: 0 };
+    pub const NEW: Self = Self { ticks: Ticks(0) };
 
     /// The whole ticks since it was last asked.
     #[inline]
-    pub fn ticks(&mut self, counter: u32) -> u32 {
-        let now = counter >> TICK_SHIFT;
-        // The counter goes round after so many ticks.
-        let ticks = now.wrapping_sub(self.ticks) & u32::MAX >> TICK_SHIFT;
+    pub fn ticks(&mut self, counter: Counts<u32>) -> Ticks<u32> {
+        let now = counter.ticks();
+        let Ticks(ticks) = now.wrapping_since(self.ticks);
         self.ticks = now;
-        ticks
+        // The counter wraps after so many ticks.
+        Ticks(ticks & Ticks::COUNTER_RANGE.0)
     }
 
     /// Sets it after a pause in which the counter may have wrapped. Returns the full time.
-    pub fn set(&mut self, long_counter: u64) -> u64 {
-        self.ticks = long_counter as u32 >> TICK_SHIFT;
-        long_counter >> TICK_SHIFT
+    pub fn set(&mut self, long_counter: Counts) -> Ticks {
+        self.ticks = long_counter.low().ticks();
+        long_counter.ticks()
     }
 }
 
@@ -48,7 +48,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     }
 
     #[inline(never)]
-    pub(super) fn push<const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event, ticks: u32) {
+    pub(super) fn push<const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event, ticks: Ticks<u32>) {
         self.writer.push(ring, &event, self.writer.time_after(ticks), &self.node.standing());
     }
 
@@ -70,7 +70,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     /// In registers: the event in memory would be made for every short record, too.
     #[cold]
     #[inline(never)]
-    fn push_long<const LOG: usize>(&mut self, ring: &LogRing<LOG>, kind: EventKind, arg: u16, ticks: u32) {
+    fn push_long<const LOG: usize>(&mut self, ring: &LogRing<LOG>, kind: EventKind, arg: u16, ticks: Ticks<u32>) {
         self.push(ring, Event::new(kind, arg), ticks);
     }
 

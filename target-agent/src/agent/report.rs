@@ -3,18 +3,20 @@ use super::Agents;
 use super::local::Wire;
 use crate::platform::Platform;
 use crate::sabotage::{self, Sabotage};
+use crate::sync::{Mutant, mutated};
 use core::sync::atomic::{AtomicU32, Ordering};
 use stillpoint_core::control::{ControlBlock, StateCode};
 use stillpoint_core::link::Ledger;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::{SlotId, WATCHES};
+use stillpoint_core::time::Counts;
 use stillpoint_core::{Phase, PortId, PortSet};
 
 fn set(word: &AtomicU32, value: u32) {
-    word.store(value, Ordering::Relaxed);
+    crate::sync::publish(word, value, Ordering::Relaxed);
 }
 
-fn set_long([low, high]: &[AtomicU32; 2], value: u64) {
+fn set_long([low, high]: &[AtomicU32; 2], Counts(value): Counts) {
     set(low, value as u32);
     set(high, (value >> 32) as u32);
 }
@@ -35,7 +37,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     }
 
     /// Writes where the node stands. The revision is odd meanwhile.
+    ///
+    /// Interrupts are masked: a bell in the middle would publish, too, and end at a revision that this call uses again.
     pub(super) fn publish(&self) {
+        if mutated(Mutant::UnmaskedPublish) { self.write_block() } else { P::masked(|| self.write_block()) }
+    }
+
+    fn write_block(&self) {
         let control = &self.shared.control[P::core().index()];
         // Odd if a crash interrupted the last time.
         let revision = control.revision.load(Ordering::Relaxed) & !1;
@@ -61,6 +69,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             let time = P::long_counter();
             set_long(&control.time, time);
             set_long(&control.delay, P::delay(time));
+            set_long(&control.stopped, local.stopped);
             let order = node.order().nodes();
             set(&control.order[0], order.len() as u32);
             for (word, four) in control.order[1..].iter().zip(order.chunks(4)) {
@@ -75,6 +84,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
                 let lie = u32::from(sabotage::always(Sabotage::WrongCount, P::core(), port));
                 set(&block.count, node.count(port).unwrap_or(0).wrapping_add(lie));
                 set(&block.lost, local.lost[index]);
+                set(&block.number, node.last_number(port).map_or(0, |number| number.0));
                 if let Wire::Link(link) = &local.wires[index]
                     && let Some(ledger) = link.ledger()
                 {
@@ -96,6 +106,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
                 block.publish(node.predicates().state(slot), program);
             }
         });
-        control.revision.store(revision.wrapping_add(2), Ordering::Release);
+        crate::sync::publish(&control.revision, revision.wrapping_add(2), Ordering::Release);
+        #[cfg(all(feature = "calls", test))]
+        crate::preempt::published(control);
     }
 }

@@ -5,11 +5,13 @@ use super::{Agents, Local};
 use crate::channel::Ring;
 use crate::doorbell::Urgent;
 use crate::platform::Platform;
+use crate::sync::{Mutant, mutated};
 use crate::tap::{Outgoing, Sections};
 use core::sync::atomic::Ordering;
 use core::task::Waker;
 use stillpoint_core::control::{CommandWords, Refusal};
 use stillpoint_core::log::LogRing;
+use stillpoint_core::time::Counts;
 use stillpoint_core::{Event, Input, MessageStamp, Phase, PortId, Then};
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
@@ -18,10 +20,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     pub(super) fn section<R>(&self, act: impl FnOnce(&mut Local<N, PORTS>) -> (R, Then)) -> R {
         let before = P::mask();
         let (result, then) = self.local.rarely(|local| act(local));
-        if then != Then::Continue {
-            self.stand_still();
+        if then == Then::Continue || self.stand_still() {
+            P::unmask(before);
         }
-        P::unmask(before);
         result
     }
 
@@ -38,8 +39,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         let local = unsafe { self.local.own(core) };
         let before = P::mask();
         let then = act(&mut local.borrow_mut(), ring);
-        if then.is_some_and(|then| then != Then::Continue) {
-            self.stand_still();
+        if then.is_some_and(|then| then != Then::Continue) && !self.stand_still() {
+            return true;
         }
         P::unmask(before);
         then.is_some()
@@ -51,20 +52,46 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         self.quick_section(|local, ring| local.event::<P, LOG>(ring, event));
     }
 
-    /// Stays until the node runs. Interrupts are masked, nothing is borrowed.
+    /// Stays until the node runs. Interrupts are masked, nothing is borrowed. Returns whether the caller unmasks them.
     ///
-    /// If the caller interrupted the pump of a link, the pump stands still when it is done.
+    /// If the caller interrupted the pump of a link, that pump stands still when it is done. Interrupts stay masked until
+    /// then, and events that the interrupted handlers still raise are kept: the application does not go on.
     #[cold]
-    pub(super) fn stand_still(&self) {
+    pub(super) fn stand_still(&self) -> bool {
+        loop {
+            if !self.stop() {
+                return halts_inside_pumps();
+            }
+            // What was raised while the node was halted happens now, and may halt it again.
+            let then = self.local.rarely(|local| local.replay_late::<P, LOG>(self.ring()));
+            if then == Then::Continue {
+                return true;
+            }
+        }
+    }
+
+    /// Ends the pump of a link, with interrupts masked: what came in meanwhile may have been a halt.
+    pub(super) fn end_pump(&self) {
+        let deferred = self.local.rarely(|local| core::mem::take(&mut local.deferred));
+        // While the node runs and no bell rang there is nothing to stand still for.
+        if deferred || !self.runs() {
+            self.stand_still();
+        } else {
+            P::thaw_time();
+        }
+    }
+
+    /// Stands still, if the node does not run. False if it has to and cannot, because the caller interrupted a pump.
+    fn stop(&self) -> bool {
         self.serve_lanes_and_host();
         if self.runs() {
             // It may have been stopped and released again while it pumped a link.
             P::thaw_time();
-            return;
+            return true;
         }
         P::freeze_time();
         if self.is_pumping() {
-            return;
+            return false;
         }
         self.publish();
         self.drain();
@@ -74,13 +101,14 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         self.publish();
         // While the core was parked the links were served without their task's waker.
         self.wake_links();
+        true
     }
 
     /// Serves links until every marker has arrived, or too long: a stopped node cannot serve its links.
     pub(super) fn drain(&self) {
         let began = P::counter();
         while matches!(self.phase(), Phase::Draining { .. }) && !self.is_over() {
-            if P::counter().wrapping_sub(began) > P::COUNTER_HZ / DRAIN_LIMIT {
+            if P::counter().wrapping_since(began) > Counts(P::COUNTER_RATE.0 / DRAIN_LIMIT) {
                 self.local.rarely(|local| local.step::<P, LOG>(self.ring(), Input::DrainLimit));
             }
             super::park::pause();
@@ -176,6 +204,29 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     }
 }
 
+#[cfg(test)]
+impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
+    /// The control block of a core, for oracles.
+    pub(crate) fn block(&self, core: usize) -> &stillpoint_core::control::ControlBlock<N, PORTS> {
+        &self.shared.control[core]
+    }
+
+    /// The log of a core, for oracles.
+    pub(crate) fn log_of(&self, core: usize) -> &LogRing<LOG> {
+        &self.shared.logs[core]
+    }
+
+    /// The phase of a core's node and the steps it refused, for oracles; `None` while the node is in use.
+    pub(crate) fn peek(&self, core: usize) -> Option<(Phase, u32)> {
+        self.local.peek(core).try_borrow_mut().map(|local| (local.node.phase(), local.refused))
+    }
+}
+
+/// Whether a halt takes effect while a link is in use. A fault of the past; see [`Mutant`].
+fn halts_inside_pumps() -> bool {
+    mutated(Mutant::HaltInsidePump) || mutated(Mutant::AnyUseIsAPump)
+}
+
 /// What came of a command.
 struct Answer {
     sequence: u32,
@@ -200,8 +251,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> ParkedAg
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Urgent for Agents<P, N, PORTS, LOG> {
     fn on_urgent(&self) {
         let before = P::mask();
-        self.stand_still();
-        P::unmask(before);
+        if self.is_pumping() && !halts_inside_pumps() {
+            // A halt now would find the link in use and the application's handlers running. The pump is done soon.
+            self.local.rarely(|local| local.deferred = true);
+            P::unmask(before);
+        } else if self.stand_still() {
+            P::unmask(before);
+        }
     }
 }
 

@@ -101,4 +101,4 @@ unsafe impl defmt::Logger for Logger {
     }
 }
 
-defmt::timestamp!("{=u64:us}", embassy_time_driver::now() / u64::from(Chip::COUNTER_HZ / 1_000_000));
+defmt::timestamp!("{=u64:us}", embassy_time_driver::now() / u64::from(Chip::COUNTER_RATE.0 / 1_000_000));

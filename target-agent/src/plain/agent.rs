@@ -59,7 +59,7 @@ macro_rules! system {
 pub type BothEnds<P, A, B> = (Outbox<P, A>, Inbox<P, B>);
 
 /// What opens the ports of one core.
-pub struct Agent<P, const N: usize, const PORTS: usize, const LOG: usize>(PhantomData<fn() -> P>);
+pub struct Agent<P, const N: usize, const PORTS: usize, const LOG: usize>(PhantomData<*mut P>);
 
 impl<P, const N: usize, const PORTS: usize, const LOG: usize> Clone for Agent<P, N, PORTS, LOG> {
     fn clone(&self) -> Self {

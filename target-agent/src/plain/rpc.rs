@@ -2,6 +2,7 @@
 //!
 //! Whom a call belongs to and who may enter where is taken and forgotten; a timeout runs in the time of its core.
 pub use crate::rpc_error::{CallError, RpcError};
+pub use stillpoint_core::time::Counts;
 
 use crate::agent::Agent;
 use crate::name::Name;
@@ -169,8 +170,8 @@ impl<P: Platform, Req: Serialize, Rep: DeserializeOwned> Client<P, Req, Rep> {
     /// There is no reply in time, or the request cannot be sent or the reply not be read.
     pub async fn call_with_timeout(&mut self, request: &Req, limit: Duration) -> Result<Rep, CallError> {
         use embassy_futures::select::{Either, select};
-        let counts = limit.as_nanos().saturating_mul(P::COUNTER_HZ.into()) / 1_000_000_000;
-        let timeout = crate::time::sleep(u64::try_from(counts).unwrap_or(u64::MAX));
+        let counts = limit.as_nanos().saturating_mul(P::COUNTER_RATE.0.into()) / 1_000_000_000;
+        let timeout = crate::time::sleep(Counts(u64::try_from(counts).unwrap_or(u64::MAX)));
         match select(self.call(request), timeout).await {
             Either::First(result) => result,
             Either::Second(()) => Err(CallError::TimedOut),

@@ -4,14 +4,10 @@ use crate::platform::Platform;
 use core::marker::PhantomData;
 use core::task::Waker;
 use embedded_io_async::{Read, Write};
-use stillpoint_core::link::LinkEvent;
+use stillpoint_core::link::{Lane, LinkEvent};
 
 /// Nobody.
 pub(super) struct Hear<'a>(PhantomData<&'a ()>);
-
-/// Nobody here sends control items.
-#[inline]
-pub(super) fn control(_item: &[u8], _hear: &mut Hear<'_>) {}
 
 impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
     /// Nobody counts messages by session.
@@ -23,6 +19,13 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
     /// The link looks after itself.
     #[inline]
     pub(super) fn tell(&mut self, _event: LinkEvent, _hear: &mut Hear<'_>) {}
+
+    /// Drops control items: without the kit there is no use for them.
+    pub(super) fn tell_rest(&mut self, _hear: &mut Hear<'_>) {
+        while self.link.front(Lane::Control).is_some() {
+            self.link.take(Lane::Control);
+        }
+    }
 }
 
 impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Serial<P, R, T, W, F> {

@@ -7,6 +7,7 @@ use crate::doorbell::Doorbells;
 use crate::fault::FaultHandlers;
 #[cfg(feature = "enabled")]
 use crate::retained::Retained;
+use stillpoint_core::time::{CounterRate, Counts};
 
 #[cfg(all(feature = "mps2-an521", target_os = "none"))]
 #[cfg_attr(feature = "mps2-an521", path = "mps2_an521/mod.rs")]
@@ -103,8 +104,8 @@ pub enum StartError {
 /// - between [`mask`](Self::mask) and [`unmask`](Self::unmask) no other code of the agent runs on this core
 ///   (fault handlers excepted, which use nothing that is guarded so).
 pub unsafe trait Platform: Sized + 'static {
-    /// Counts per second of [`counter`](Self::counter).
-    const COUNTER_HZ: u32;
+    /// The rate of [`counter`](Self::counter).
+    const COUNTER_RATE: CounterRate;
     /// How many bits of [`long_counter`](Self::long_counter) count before it wraps; more than 32.
     const LONG_COUNTER_BITS: u32;
 
@@ -127,13 +128,13 @@ pub unsafe trait Platform: Sized + 'static {
     fn ring(core: CoreId, bell: Bell);
 
     /// The free-running counter that all cores share. Cheap; wraps after 2^32 counts.
-    fn counter() -> u32;
+    fn counter() -> Counts<u32>;
 
     /// The same counter, wider. Dearer; right even when no core looked for hours. Its low 32 bits are `counter()`.
-    fn long_counter() -> u64;
+    fn long_counter() -> Counts;
 
     /// Has this core interrupted once after so many counts (at least 1), or not at all.
-    fn set_alarm(after: Option<u32>);
+    fn set_alarm(after: Option<Counts<u32>>);
 
     /// The doorbells of this chip, answered by its interrupt handlers.
     fn doorbells() -> &'static Doorbells<Self>;
@@ -183,7 +184,7 @@ pub unsafe trait Platform: Sized + 'static {
     /// How many counts the calling core's time line has stood still in all at this reading of
     /// [`long_counter`](Self::long_counter), a stop that goes on included.
     #[cfg(feature = "enabled")]
-    fn delay(at: u64) -> u64;
+    fn delay(at: Counts) -> Counts;
 
     /// Whether the time line stands still in a stop at all; a firmware can switch it off to see what that is good for.
     #[cfg(feature = "enabled")]

@@ -2,7 +2,7 @@
 use super::CallError;
 use super::door::{DoorId, Standing};
 use super::doors::Doors;
-use super::envelope::{Envelope, HEADER, Header};
+use super::envelope::Envelope;
 use super::server::Caller;
 use crate::agent::Calling;
 use crate::name::Name;
@@ -13,7 +13,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stillpoint_core::delay::{Deadline, Left, Step, ThreadId};
+use stillpoint_core::delay::{CallHeader, Deadline, Left, Step, ThreadId};
 use stillpoint_core::{Event, EventKind};
 
 /// Calls a server, one call at a time. Made by [`Rpc::client`](super::Rpc::client).
@@ -74,16 +74,16 @@ impl<P: Platform, Req: Serialize, Rep: DeserializeOwned> Client<P, Req, Rep> {
     /// # Errors
     /// There is no reply in time, or the request cannot be sent or the reply not be read.
     pub async fn call_with_timeout(&mut self, request: &Req, limit: Duration) -> Result<Rep, CallError> {
-        let counts = limit.as_nanos().saturating_mul(P::COUNTER_HZ.into()) / 1_000_000_000;
+        let counts = limit.as_nanos().saturating_mul(P::COUNTER_RATE.0.into()) / 1_000_000_000;
         let limit = Limit::Counts(u64::try_from(counts).unwrap_or(u64::MAX));
         Call { client: self, request, limit, stage: Stage::New }.await
     }
 
     fn try_request(&mut self, request: &Req) -> Result<(), SendError> {
         let Self { gate, thread, number, requests, .. } = self;
-        let message = Envelope { header: [0xFF; HEADER], body: request };
+        let message = Envelope { header: CallHeader::BLANK, body: request };
         requests.try_send_with(&message, |payload| {
-            let header = Header { passage: gate.leave(*thread, Step::Call), number: *number };
+            let header = CallHeader { passage: gate.leave(*thread, Step::Call), number: *number };
             if let Some(place) = payload.first_chunk_mut() {
                 *place = header.to_bytes();
             }

@@ -1,8 +1,7 @@
 //! A door: the inbox of a server or client, and how far its oldest message has come in.
-use super::envelope::{HEADER, Header};
 use crate::channel::Ring;
 use core::task::Waker;
-use stillpoint_core::delay::ThreadId;
+use stillpoint_core::delay::{CallHeader, ThreadId};
 use stillpoint_core::message_stamp_len;
 
 /// Which door of its core.
@@ -60,15 +59,16 @@ impl Door {
     }
 
     /// The oldest message if nothing was decided about it yet.
-    pub fn unseen<const N: usize>(&self) -> Option<Header> {
+    pub fn unseen<const N: usize>(&self) -> Option<CallHeader> {
         let message = self.ring.front()?;
         if self.state.message() == Some(self.ring.taken()) {
             return None;
         }
         let length = message_stamp_len::<N>(message).ok()?;
         // One that is too short has no header; whoever takes it finds that out.
-        let header: [u8; HEADER] = message.get(length..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0xFF; _]);
-        Some(Header::from_bytes(header))
+        let header: [u8; CallHeader::BYTES] =
+            message.get(length..).and_then(<[u8]>::first_chunk).copied().unwrap_or(CallHeader::BLANK);
+        Some(CallHeader::from_bytes(header))
     }
 
     pub fn standing(&self) -> Standing {

@@ -144,7 +144,7 @@ impl<P: Platform, const T: usize, const N: usize, const DOORS: usize> Doors for 
 
     fn alarm(&self) -> Option<u64> {
         self.run(|core, now| {
-            let refresh = core.gate.refresh((P::COUNTER_HZ / REFRESHES).into(), now);
+            let refresh = core.gate.refresh((P::COUNTER_RATE.0 / REFRESHES).into(), now);
             core.gate.alarm(now).into_iter().chain(refresh).min()
         })
         .flatten()
@@ -161,7 +161,7 @@ impl<P: Platform, const T: usize, const N: usize, const DOORS: usize> Gated for 
             if !stands {
                 core.gate.park(phase == Phase::Suspended && !self.unprotected.load(Ordering::Relaxed), now);
                 core.gate.look(now);
-                core.gate.refresh((P::COUNTER_HZ / REFRESHES).into(), now);
+                core.gate.refresh((P::COUNTER_RATE.0 / REFRESHES).into(), now);
             }
         });
     }
@@ -181,5 +181,10 @@ impl<P: Platform, const T: usize, const N: usize, const DOORS: usize> Gated for 
 
     fn owe_all(&self, node: NodeId) {
         self.run(|core, _| core.gate.owe_all(node));
+    }
+
+    unsafe fn take_over(&self) {
+        // SAFETY: the caller's promise.
+        self.cores.with(|core| unsafe { core.take_over() });
     }
 }

@@ -56,8 +56,8 @@ use crate::name::Name;
 use crate::per_core::PerCore;
 use crate::platform::{MAX_CORES, Platform};
 use crate::port::{Inbox, Outbox};
+use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use clock::GateClock;
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use door::{Door, DoorId, Kind};
 use gate::Gate;
 use slot::NoticeSlot;
@@ -158,6 +158,9 @@ impl<P: Platform, const T: usize, const N: usize, const DOORS: usize> Rpc<P, T, 
     }
 
     /// A server: what is called by `name` here, with an inbox and an outbox for each of its clients.
+    ///
+    /// Name it with `name!(serve "square")` and its clients with `name!(call "square")`: then breakpoints and recordings tell
+    /// the two ends of a call apart.
     ///
     /// # Errors
     /// The gate has not begun or has no door left.

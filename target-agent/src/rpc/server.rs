@@ -1,7 +1,7 @@
 //! The called side.
 use super::door::{DoorId, Entry, Standing};
 use super::doors::Doors;
-use super::envelope::{Envelope, HEADER, Header};
+use super::envelope::Envelope;
 use crate::agent::Calling;
 use crate::name::Name;
 use crate::platform::Platform;
@@ -10,7 +10,7 @@ use core::future::poll_fn;
 use core::task::{Context, Poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stillpoint_core::delay::{Step, ThreadId};
+use stillpoint_core::delay::{CallHeader, Step, ThreadId};
 use stillpoint_core::{Event, EventKind};
 
 /// Answers the calls of `CLIENTS` clients, one at a time. Made by [`Rpc::server`](super::Rpc::server).
@@ -84,7 +84,7 @@ impl<P: Platform, Req: DeserializeOwned, Rep, const CLIENTS: usize> Server<P, Re
         })
         .await?;
         self.agent.event(Event::new(EventKind::Call, self.name.0));
-        let number = Header::from_bytes(envelope.header).number;
+        let number = CallHeader::from_bytes(envelope.header).number;
         Ok(Request { body: envelope.body, server: self, client, thread: entry.thread, number, answered: false })
     }
 
@@ -165,9 +165,9 @@ impl<P: Platform, Req, Rep: Serialize, const CLIENTS: usize> Request<'_, P, Req,
     fn try_reply(&mut self, reply: &Rep) -> Result<(), SendError> {
         let (gate, thread, number) = (self.server.gate, self.thread, self.number);
         let Some((_, outbox)) = self.server.clients.get_mut(self.client) else { return Ok(()) };
-        let message = Envelope { header: [0xFF; HEADER], body: reply };
+        let message = Envelope { header: CallHeader::BLANK, body: reply };
         outbox.try_send_with(&message, |payload| {
-            let header = Header { passage: gate.leave(thread, Step::Return), number };
+            let header = CallHeader { passage: gate.leave(thread, Step::Return), number };
             if let Some(place) = payload.first_chunk_mut() {
                 *place = header.to_bytes();
             }

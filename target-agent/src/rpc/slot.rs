@@ -1,5 +1,6 @@
 //! How a notice gets from one core to another: one place per thread, in the memory that both share.
-use core::sync::atomic::{AtomicU32, Ordering, fence};
+use crate::sync::atomic::{AtomicU32, Ordering, fence};
+use crate::sync::{Mutant, mutated};
 use stillpoint_core::delay::Notice;
 
 const WORDS: usize = 1 + Notice::MAX_BYTES.div_ceil(4);
@@ -20,7 +21,9 @@ impl NoticeSlot {
     }
 
     pub fn post(&self, notice: Notice) {
-        let revision = self.revision.load(Ordering::Relaxed);
+        // Odd if a crash interrupted the last time.
+        let found = self.revision.load(Ordering::Relaxed);
+        let revision = if mutated(Mutant::OddNoticeSlot) { found } else { found & !1 };
         self.revision.store(revision.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
         let (bytes, length) = notice.to_bytes();
@@ -31,7 +34,8 @@ impl NoticeSlot {
         self.revision.store(revision.wrapping_add(2), Ordering::Release);
     }
 
-    /// The notice, if it is one that was not taken yet.
+    /// The notice, if it is one that was not taken yet. None while the other core is writing one: it rings when it is done.
+    /// Waiting for it here would hang this core if the other one crashed in the middle.
     pub fn take(&self, taken: &mut u32) -> Option<Notice> {
         loop {
             let revision = self.revision.load(Ordering::Acquire);
@@ -44,8 +48,10 @@ impl NoticeSlot {
             }
             fence(Ordering::Acquire);
             if revision & 1 != 0 || self.revision.load(Ordering::Relaxed) != revision {
-                // The other core is just writing; it does so with its interrupts masked and is done soon.
-                core::hint::spin_loop();
+                if !mutated(Mutant::OddNoticeSlot) {
+                    return None;
+                }
+                crate::sync::spin_loop();
                 continue;
             }
             *taken = revision;

@@ -1,14 +1,13 @@
 //! The gates of a client, another client and their server, and the channels between them, without a chip.
 extern crate std;
 use super::door::{Door, DoorId, Kind, Standing};
-use super::envelope::Header;
 use super::gate::Gate;
 use crate::channel::{Channel, End, Ring};
 use std::boxed::Box;
 use std::vec;
 use std::vec::Vec;
 use stillpoint_core::NodeId;
-use stillpoint_core::delay::{Access, Delay, Left, Notice, Step, ThreadId, ThreadSet};
+use stillpoint_core::delay::{Access, CallHeader, Delay, Left, Notice, Step, ThreadId, ThreadSet};
 
 type Node = Gate<2, 3, 4>;
 const SERVER: NodeId = NodeId(2);
@@ -31,7 +30,7 @@ impl Line {
     }
 
     /// Sends what a client or server would: a stamp of one byte, the header, nothing.
-    fn send(&mut self, header: Header) {
+    fn send(&mut self, header: CallHeader) {
         let slot = self.sender.free_slot().unwrap();
         slot[0] = 1;
         slot[1..16].copy_from_slice(&header.to_bytes());
@@ -83,7 +82,7 @@ impl System {
         gate.door(self.replies[client].door).unwrap().expect(Some(self.number));
         let passage = gate.leave(ThreadId(client as u8), Step::Call, self.now);
         assert!(passage.is_some());
-        self.requests[client].send(Header { passage, number: self.number });
+        self.requests[client].send(CallHeader { passage, number: self.number });
     }
 
     /// The server takes the request of a client. Returns whose it is.
@@ -98,7 +97,7 @@ impl System {
 
     fn reply(&mut self, client: usize, thread: Option<ThreadId>, number: u16) {
         let passage = thread.and_then(|thread| self.gates[2].leave(thread, Step::Return, self.now));
-        self.replies[client].send(Header { passage, number });
+        self.replies[client].send(CallHeader { passage, number });
         self.gates[2].serve(0, None, self.now);
     }
 
@@ -225,13 +224,13 @@ fn a_reply_that_came_without_its_thread_is_never_taken_for_that_of_the_next_call
 #[test]
 fn a_call_without_a_thread_or_with_an_impossible_one_is_let_in_and_counted() {
     let mut system = System::new();
-    system.requests[0].send(Header { passage: None, number: 1 });
+    system.requests[0].send(CallHeader { passage: None, number: 1 });
     system.pass(1);
     assert_eq!(system.take(0), None);
     assert_eq!(system.gates[2].refused, 0);
     let impossible = system.gates[0].leave(FIRST, Step::Call, system.now).unwrap();
     let impossible = stillpoint_core::delay::Passage { thread: ThreadId(9), ..impossible };
-    system.requests[0].send(Header { passage: Some(impossible), number: 2 });
+    system.requests[0].send(CallHeader { passage: Some(impossible), number: 2 });
     system.pass(1);
     assert_eq!(system.take(0), None);
     assert_eq!(system.gates[2].refused, 1);

@@ -1,5 +1,5 @@
 //! A link as a wire of its node: what the agent hears through it and says, besides messages.
-use super::{Flow, Inner, Serial};
+use super::{Flow, Inner, Moving, Serial};
 use crate::channel::End;
 use crate::platform::Platform;
 use core::task::Waker;
@@ -47,19 +47,16 @@ pub(crate) trait Wired: Sync {
 /// Who is told.
 pub(super) type Hear<'a> = dyn FnMut(Heard<'_>) + 'a;
 
-/// A control item came in.
-pub(super) fn control(item: &[u8], hear: &mut Hear<'_>) {
-    hear(Heard::Control(item));
-}
-
 impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
     pub(super) fn tell(&mut self, event: LinkEvent, hear: &mut Hear<'_>) {
+        self.untold = Some(event);
         match event {
             LinkEvent::Up { .. } => {
-                let resumed = !core::mem::take(&mut self.peer_was_reset);
+                let resumed = !self.peer_was_reset;
                 if let Some(hello) = self.link.peer_hello().first_chunk().and_then(|bytes| Hello::from_bytes(*bytes)) {
                     hear(Heard::Up { hello, resumed, empty: &mut || self.empty() });
                 }
+                self.peer_was_reset = false;
             }
             LinkEvent::Down => hear(Heard::Down),
             LinkEvent::PeerReset { lost_data, .. } => {
@@ -68,6 +65,31 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
             }
             // There will be no session with it: the link stays down, which the host sees.
             LinkEvent::Incompatible { .. } => {}
+        }
+        self.untold = None;
+    }
+
+    /// Tells what came in and was not told: control items, and an event whose telling a crash interrupted.
+    pub(super) fn tell_rest(&mut self, hear: &mut Hear<'_>) {
+        if let Some(event) = self.untold {
+            self.tell(event, hear);
+        }
+        while let Some(item) = self.link.front(Lane::Control) {
+            if !item.before_reset {
+                hear(Heard::Control(item.bytes));
+            }
+            self.link.take(Lane::Control);
+        }
+    }
+
+    /// Ends what a crash interrupted: a message that was copied is taken out where it came from.
+    fn repair(&mut self) {
+        let Moving { out, into } = core::mem::take(&mut self.moving);
+        if out.is_some_and(|number| self.link.ledger(Lane::Data).sent_end != number) {
+            self.out.ring.free();
+        }
+        if into.is_some_and(|count| self.into.ring.head.count(true) != count) {
+            self.link.take(Lane::Data);
         }
     }
 
@@ -129,5 +151,6 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for S
     unsafe fn take_over(&self) {
         // SAFETY: the caller's promise.
         unsafe { self.line.take_over() };
+        self.line.try_with(Inner::repair);
     }
 }

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
 use embassy_time_driver::Driver;
 use embassy_time_queue_utils::queue_integrated::Queue;
+use stillpoint_core::time::Counts;
 #[cfg(feature = "replay")]
 use stillpoint_core::{Event, EventKind};
 
@@ -39,7 +40,7 @@ impl CoreTime {
         }
     }
 
-    fn now<P: Platform>(&self) -> u64 {
+    fn now<P: Platform>(&self) -> Counts {
         let mut line = self.line.get();
         let now = line.now(P::counter());
         self.line.set(line);
@@ -48,29 +49,29 @@ impl CoreTime {
 
     /// Whether a timer has come to its end at `now`, so that firing wakes somebody.
     #[cfg(feature = "replay")]
-    fn is_due(&self, now: u64) -> bool {
-        !self.line.get().is_frozen() && self.next.get() <= now
+    fn is_due(&self, now: Counts) -> bool {
+        !self.line.get().is_frozen() && self.next.get() <= now.0
     }
 
     /// Sets the alarm for the timer that ends first. Wakes nobody: a timer that has ended already has its alarm at once, so
     /// that every firing is an event of the alarm's interrupt.
     fn arm<P: Platform>(&self) {
-        self.wake::<P>(0);
+        self.wake::<P>(Counts(0));
     }
 
     /// Wakes what has ended at `now` and sets the alarm for what is next.
-    fn wake<P: Platform>(&self, now: u64) {
+    fn wake<P: Platform>(&self, now: Counts) {
         #[cfg(feature = "enabled")]
         if self.line.get().is_frozen() {
             P::set_alarm(None);
             return;
         }
-        let next = self.queue.borrow_mut().next_expiration(now);
+        let next = self.queue.borrow_mut().next_expiration(now.0);
         #[cfg(feature = "replay")]
         self.next.set(next);
         // Never longer than a quarter of the counter's range, so that every wrap is seen.
-        let after = next.saturating_sub(self.now::<P>()).clamp(1, 1 << 30) as u32;
-        P::set_alarm(Some(after));
+        let after = next.saturating_sub(self.now::<P>().0).clamp(1, 1 << 30) as u32;
+        P::set_alarm(Some(Counts(after)));
     }
 }
 
@@ -112,13 +113,13 @@ impl<P: Platform> TimeDriver<P> {
         });
     }
 
-    /// Lets the calling core's time run on where it stopped, its alarm set anew. Says how many counts it stood.
+    /// Lets the calling core's time run on where it stopped, its alarm set anew. Returns the time for which it stood.
     #[cfg(feature = "enabled")]
-    pub fn thaw(&self) -> u64 {
+    pub fn thaw(&self) -> Counts {
         self.0.with(|time| {
             let mut line = time.line.get();
             if !line.is_frozen() {
-                return 0;
+                return Counts(0);
             }
             let stood = line.thaw(P::long_counter(), P::LONG_COUNTER_BITS);
             time.line.set(line);
@@ -130,7 +131,7 @@ impl<P: Platform> TimeDriver<P> {
     /// How many counts the calling core's line has stood still in all at this reading of the long counter.
     #[must_use]
     #[cfg(feature = "enabled")]
-    pub fn delay_at(&self, at: u64) -> u64 {
+    pub fn delay_at(&self, at: Counts) -> Counts {
         self.0.with(|time| time.line.get().delay_at(at, P::LONG_COUNTER_BITS))
     }
 
@@ -148,7 +149,7 @@ impl<P: Platform> TimeDriver<P> {
     /// How many counts the calling core's line has stood still in all, without a stop that goes on.
     #[must_use]
     #[cfg(feature = "enabled")]
-    pub fn delay(&self) -> u64 {
+    pub fn delay(&self) -> Counts {
         self.0.with(|time| time.line.get().delay())
     }
 }
@@ -163,8 +164,8 @@ impl<P: Platform> Driver for TimeDriver<P> {
     fn now(&self) -> u64 {
         let now = self.0.with(CoreTime::now::<P>);
         #[cfg(feature = "replay")]
-        P::observe(Event { kind: EventKind::Now, arg: 0, value: now as u32 });
-        now
+        P::observe(Event { kind: EventKind::Now, arg: 0, value: now.low().0 });
+        now.0
     }
 
     fn schedule_wake(&self, at: u64, waker: &Waker) {

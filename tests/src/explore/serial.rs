@@ -2,13 +2,14 @@
 use super::system::{Control, NODES};
 use std::hash::Hash;
 use stillpoint_core::link::{Config, Lane, Link, LinkEvent, LinkPhase, wire_bytes};
+use stillpoint_core::time::{Micros, TickRate, Ticks};
 use stillpoint_core::{HaltId, HaltMarker};
 
 /// A link that has room for all messages of a model; its window is one frame.
 pub type End = Link<2, 48>;
 
 /// Nothing but differences of times matter to a link, so all but a time-out happens at one moment.
-const NOW: u32 = 0;
+const NOW: Ticks<u32> = Ticks(0);
 const TIMEOUT: u32 = 100;
 
 /// Two ends of a serial line and what is on the line.
@@ -23,8 +24,9 @@ pub struct Serial {
 impl Serial {
     /// A line whose ends have greeted each other.
     pub fn up() -> Self {
-        let config = Config { window: 1, timeout: TIMEOUT, retry_limit: None, hello_interval: TIMEOUT };
-        let mut line = Self { ends: [End::new(config, 1), End::new(config, 1)], air: [Vec::new(), Vec::new()] };
+        let config = Config { window: 1, timeout: Micros(TIMEOUT), retry_limit: None, hello_interval: Micros(TIMEOUT) };
+        let ends = [1, 1].map(|incarnation| End::new(config, TickRate::MEGAHERTZ, incarnation));
+        let mut line = Self { ends, air: [Vec::new(), Vec::new()] };
         for turn in 0..8 {
             line.transmit(turn % 2);
             line.carry(turn % 2);
@@ -89,7 +91,7 @@ impl Serial {
 
     /// Time passes until the end gives up waiting.
     pub fn time_out(&mut self, end: usize) {
-        assert_eq!(self.ends[end].on_tick(NOW.wrapping_add(TIMEOUT)), None);
+        assert_eq!(self.ends[end].on_tick(NOW.wrapping_after(Ticks(TIMEOUT))), None);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The serial link: arbitrary bytes from the wire, and arbitrary frames with a right checksum.
 use super::Bytes;
 use stillpoint_core::link::{CONTROL_BYTES, Config, Flags, FrameDecoder, Header, Kind, Lane, Link, wire_bytes};
+use stillpoint_core::time::{TickRate, Ticks};
 
 /// The first byte chooses between bytes and frames; either goes through the decoder and into one end of a link.
 pub fn link(data: &[u8]) {
@@ -43,14 +44,14 @@ fn decode<const F: usize>(data: &[u8]) {
 
 /// One end of a link whose peer says anything, and whose driver does anything.
 fn serve(mut bytes: Bytes<'_>, mut hear: impl FnMut(&mut Bytes<'_>, &mut Vec<u8>)) {
-    let mut link = Link::<4, 64>::new(Config::BAUD_1M, bytes.byte());
+    let mut link = Link::<4, 64>::new(Config::BAUD_1M, TickRate::MEGAHERTZ, bytes.byte());
     let (mut now, mut wire) = (bytes.word(), Vec::new());
     while !bytes.is_empty() {
         match bytes.byte() {
             0..=159 => {
                 hear(&mut bytes, &mut wire);
                 for byte in wire.drain(..) {
-                    let _event = link.on_byte(byte, now);
+                    let _event = link.on_byte(byte, Ticks(now));
                 }
             }
             160..=179 => now = now.wrapping_add(u32::from(bytes.half_word())),
@@ -71,14 +72,14 @@ fn serve(mut bytes: Bytes<'_>, mut hear: impl FnMut(&mut Bytes<'_>, &mut Vec<u8>
                 let hello = bytes.piece(40);
                 assert_eq!(link.set_hello(hello).is_ok(), hello.len() <= 32);
             }
-            _ => talk(&mut link, now),
+            _ => talk(&mut link, Ticks(now)),
         }
         check(&link);
     }
 }
 
 /// Everything the link has to say now; a driver that gives it too little room is told, and loses nothing.
-fn talk(link: &mut Link<4, 64>, now: u32) {
+fn talk(link: &mut Link<4, 64>, now: Ticks<u32>) {
     let _event = link.on_tick(now);
     for _ in 0..64 {
         let before = link.clone();

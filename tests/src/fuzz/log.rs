@@ -2,6 +2,7 @@
 use super::Bytes;
 use super::script::any_event;
 use stillpoint_core::log::{LogItem, LogReader, LogRing, LogWriter, Recording, Standing};
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{Event, EventKind, EventNumber, NodeId};
 
 /// The first byte chooses: the rest is a log, or it is what happens at a node that logs.
@@ -71,9 +72,16 @@ fn write_and_read(mut bytes: Bytes<'_>) {
         }
         if recording.records(&event) {
             let me = NodeId(0);
-            let standing = Standing { me, number: EventNumber(number), clock: &clock, counts: &counts, recording };
+            let standing = Standing {
+                me,
+                number: EventNumber(number),
+                clock: &clock,
+                counts: &counts,
+                origins: &counts,
+                recording,
+            };
             let dropped = ring.dropped();
-            writer.push(&ring, &event, now as u32, &standing);
+            writer.push(&ring, &event, Ticks(now as u32), &standing);
             if ring.dropped() == dropped {
                 waiting.push((event, number, now, message));
             }
@@ -93,7 +101,7 @@ fn drain(ring: &LogRing<256>, reader: &mut LogReader, waiting: &mut Vec<(Event, 
     let mut expected = waiting.drain(..);
     while let Some((item, used)) = reader.next(rest).expect("the writer writes what the reader reads") {
         if let LogItem::Record(record) = item {
-            let found = (record.event, record.number.0, record.time, record.message);
+            let found = (record.event, record.number.0, record.time.0, record.message);
             assert_eq!(Some(found), expected.next());
         }
         rest = &rest[used..];
@@ -105,7 +113,7 @@ fn drain(ring: &LogRing<256>, reader: &mut LogReader, waiting: &mut Vec<(Event, 
 /// A log with every kind of item, and happenings of every kind.
 pub fn seeds() -> Vec<Vec<u8>> {
     let items: [&[u8]; 10] = [
-        &[0x21, 2, 2, 1, 1, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        &[0x23, 2, 2, 1, 1, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         &[0x8c, 0],
         &[0x40, 5],
         &[0xff, 0xac, 2, 1],
@@ -113,7 +121,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         &[9, 7, 0, 10, 7, 0],
         &[0x20, 2, 2, 0xac, 2, 6, 0x40, 9],
         &[0x22, 3],
-        &[0x21, 3, 0, 32],
+        &[0x23, 3, 0, 32],
         &[0xff; 40],
     ];
     let mut log = vec![0];

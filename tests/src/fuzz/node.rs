@@ -3,6 +3,7 @@ use super::Bytes;
 use super::script::{any_command, any_event};
 use stillpoint_core::log::{LogItem, LogReader, LogRing, LogWriter};
 use stillpoint_core::predicate::{Generation, Reached, SlotId};
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{
     Direction, Effects, Event, EventNumber, HaltId, HaltMarker, HaltOrder, Hello, Input, Node, NodeId, Phase, PortId,
     PortSet, StampKind, Then,
@@ -79,7 +80,7 @@ fn any_marker(bytes: &mut Bytes<'_>, id: HaltId) -> HaltMarker<3> {
 fn settle(node: &mut Tested, before: &Tested, input: Input<'_, 3>, log: &mut Log) {
     // After these the counts of messages or the mode may differ: the driver calls for a sync record.
     if matches!(input, Input::Hello { .. } | Input::Command(_)) {
-        log.writer.resynchronise(log.now);
+        log.writer.resynchronise(Ticks(log.now));
     }
     match node.step(input) {
         Err(error) => {
@@ -139,7 +140,7 @@ struct Log {
 impl Log {
     fn write_and_read(&mut self, node: &Tested, event: Event) {
         self.now += 3;
-        self.writer.push(&self.ring, &event, self.now as u32, &node.standing());
+        self.writer.push(&self.ring, &event, Ticks(self.now as u32), &node.standing());
         let mut bytes = [0; 512];
         let length = self.ring.peek(&mut bytes);
         let (mut rest, mut records) = (&bytes[..length], 0);
@@ -147,7 +148,7 @@ impl Log {
             rest = &rest[used..];
             let LogItem::Record(record) = item else { continue };
             records += 1;
-            assert_eq!((record.event, record.number, record.time), (event, node.number(), self.now));
+            assert_eq!((record.event, record.number, record.time.0), (event, node.number(), self.now));
             assert!(record.message.is_none() || record.message == node.count(PortId(event.arg as u8)));
         }
         assert!(rest.is_empty() && records == 1);

@@ -35,6 +35,8 @@ pub struct Message {
     pub event: u32,
     /// Its place in the channel, counted by the sender in the present pair of lives.
     pub number: u32,
+    /// The session of the channel in which it was sent.
+    pub session: u32,
 }
 
 /// What travels on a control lane.
@@ -124,15 +126,27 @@ impl<const N: usize> Channel<N> {
         Some(control)
     }
 
-    /// One end was reset: all that was on its way is gone.
-    pub fn forget(&mut self) {
-        self.lost += self.messages.len() as u32;
-        self.messages.clear();
+    /// One end was reset: the control lanes begin anew. What was on its way is gone with its receiver; if the sender was
+    /// reset it lies in the receiver's inbox, until that hears of the reset.
+    pub fn forget(&mut self, receiver_was_reset: bool) {
+        if receiver_was_reset {
+            self.lost += self.messages.len() as u32;
+            self.messages.clear();
+        }
         self.control.iter_mut().for_each(VecDeque::clear);
         self.arrived.clear();
         self.slot = None;
         self.session += 1;
         self.up = true;
+    }
+
+    /// The receiver hears of a new session: what is left of the one before is gone. Says how many messages that is.
+    pub fn empty_inbox(&mut self) -> usize {
+        let before = self.messages.len();
+        self.messages.retain(|message| message.session == self.session);
+        let gone = before - self.messages.len();
+        self.lost += gone as u32;
+        gone
     }
 
     /// Whether the end that is at `port` of a member with these sessions has heard from the other since the last reset.

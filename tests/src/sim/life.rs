@@ -1,18 +1,18 @@
 //! Resets, starts, and links that go down and come up.
 use super::system::{Cause, tell};
 use super::{Control, Lane, Member, Sabotage, System, Violation};
-use stillpoint_core::log::LogWriter;
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{Event, EventKind, EventNumber, HaltId, Hello, Input, Phase, PortId, PortSet};
 
 impl<const N: usize, const S: usize> System<N, S> {
-    /// A node is reset. What it was is gone, and so is what was on its channels; `retains`: its memory knows its last
-    /// event and halt. It and its peers say hello to each other, and it will say hello again when it has started: its
-    /// number is known only then.
+    /// A node is reset. What it was is gone, and so are its inboxes and what of its log was not read; `retains`: its memory
+    /// knows its last event and halt. It and its peers say hello to each other, and it will say hello again when it has
+    /// started: its number is known only then. What it had sent stays in the inboxes of its peers until they hear that.
     pub fn reset(&mut self, node: usize, retains: bool) -> Result<(), Violation> {
         tell!(self, "{node}: reset{}", if retains { "" } else { ", and remembers nothing" });
         let ends = self.members[node].ends.clone();
-        for (edge, _) in &ends {
-            self.channels[*edge].forget();
+        for (edge, lane) in &ends {
+            self.channels[*edge].forget(*lane == Lane::Reverse);
         }
         self.reference.reset(node);
         let member = &mut self.members[node];
@@ -25,7 +25,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         member.node = Member::<N, S>::fresh_node(&self.setup, node, &ends);
         member.node.remember_halt(member.retained.1);
         member.app = Default::default();
-        member.log.writer = LogWriter::new();
+        member.recorded = member.log.restart();
         member.life += 1;
         member.sessions.fill(None);
         member.awaits = PortSet::first(ends.len());
@@ -35,10 +35,13 @@ impl<const N: usize, const S: usize> System<N, S> {
         self.start_if_ready(node)
     }
 
-    /// Whether all peers of a node know that it is in its present epoch.
+    /// Whether all peers of a node know that it is in its present epoch, and have nothing more to learn of it.
     #[must_use]
     pub fn peers_know(&self, node: usize) -> bool {
         let member = &self.members[node];
+        if member.ends.iter().any(|(edge, lane)| *lane == Lane::Forward && !self.channels[*edge].messages.is_empty()) {
+            return false;
+        }
         let peers = member.ends.iter().map(|(edge, _)| {
             let (from, to) = self.setup.edges[*edge];
             if from == node { to } else { from }
@@ -67,6 +70,10 @@ impl<const N: usize, const S: usize> System<N, S> {
         let edge = self.members[node].ends[usize::from(port.0)].0;
         let session = Some(self.channels[edge].session);
         let resumed = std::mem::replace(&mut self.members[node].sessions[usize::from(port.0)], session) == session;
+        if !resumed && !self.members[node].node.is_outgoing(port) {
+            let gone = self.channels[edge].empty_inbox();
+            self.reference.drop_messages(edge, gone);
+        }
         let effects = self.step(node, Input::Hello { port, hello, resumed })?;
         tell!(
             self,
@@ -76,7 +83,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         let member = &mut self.members[node];
         member.awaits = member.awaits.without(port);
         // Message counts may start anew, so the log says where they stand.
-        member.log.writer.resynchronise(now);
+        member.log.writer.resynchronise(Ticks(now));
         let number = member.node.number();
         if running && number == before.next() {
             self.count_link_event(node, EventKind::LinkUp, port);
@@ -103,6 +110,8 @@ impl<const N: usize, const S: usize> System<N, S> {
             known = EventNumber(0);
         }
         let effects = self.step(node, Input::Start { known })?;
+        let now = self.now.into();
+        self.members[node].log.writer.resynchronise(Ticks(now));
         let number = self.members[node].node.number();
         if let Some(knower) = self.reference.knower(node, number) {
             return Err(Violation::StaleStart { node, knower });

@@ -41,7 +41,7 @@ impl<const N: usize, const S: usize> System<N, S> {
             }
         }
         // What was dropped last is told with the next record that finds room.
-        let untold = self.members[node].log.ring.dropped() - missing;
+        let untold = self.members[node].log.untold();
         if records + missing + untold != self.members[node].recorded {
             return wrong(format!("{records} read and {missing} missing of {}", self.members[node].recorded));
         }

@@ -1,6 +1,7 @@
 //! One node with what its driver owns: application, log, and the ends of its channels.
 use super::{App, Lane, Setup};
 use stillpoint_core::log::{LogItem, LogReader, LogRing, LogWriter, Record};
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{Command, Direction, Event, Input, Node, NodeId, Phase, PortId, PortSet};
 
 /// How many ports a node has: a channel each way to four others.
@@ -26,21 +27,25 @@ pub struct Log<const N: usize, const S: usize> {
     clock: Option<Vec<u32>>,
     /// What was read.
     pub read: Vec<Entry>,
-    /// The same as bytes.
-    pub bytes: Vec<u8>,
+    /// The same as bytes, with the place in the ring where each piece began.
+    pub pieces: Vec<(u32, Vec<u8>)>,
+    /// Gaps that were told in lives before this one.
+    told_before: u32,
 }
 
 impl<const N: usize, const S: usize> Log<N, S> {
     fn new() -> Self {
         let (writer, ring, reader) = (LogWriter::new(), LogRing::new(), LogReader::new());
-        Self { writer, ring, reader, clock: None, read: Vec::new(), bytes: Vec::new() }
+        // A recorder that comes before anything happens sees where the ring begins.
+        let pieces = vec![(0, Vec::new())];
+        Self { writer, ring, reader, clock: None, read: Vec::new(), pieces, told_before: 0 }
     }
 
     /// Reads all there is, as a probe does.
     pub fn drain(&mut self, me: usize) -> Result<(), String> {
         let mut bytes = vec![0; S];
         let length = self.ring.peek(&mut bytes);
-        self.bytes.extend_from_slice(&bytes[..length]);
+        self.pieces.push((self.ring.position(), bytes[..length].to_vec()));
         let mut rest = &bytes[..length];
         while let Some((item, used)) = self.reader.next(rest).map_err(|error| error.to_string())? {
             match item {
@@ -71,6 +76,29 @@ impl<const N: usize, const S: usize> Log<N, S> {
     }
 }
 
+impl<const N: usize, const S: usize> Log<N, S> {
+    /// The node is reset: its ring is made anew, without what was not read. Says how many records are accounted for.
+    pub fn restart(&mut self) -> u32 {
+        self.ring.init();
+        (self.writer, self.reader, self.clock) = (LogWriter::new(), LogReader::new(), None);
+        self.told_before = self.told();
+        let records = self.read.iter().filter(|entry| matches!(entry, Entry::Record(..))).count() as u32;
+        records + self.told_before
+    }
+
+    /// Records that the log says are missing.
+    fn told(&self) -> u32 {
+        let gaps = self.read.iter().map(|entry| if let Entry::Gap(dropped) = entry { *dropped } else { 0 });
+        gaps.sum()
+    }
+
+    /// Records that found no room and of which the log does not say so yet.
+    #[must_use]
+    pub fn untold(&self) -> u32 {
+        self.ring.dropped() - (self.told() - self.told_before)
+    }
+}
+
 /// A node and its driver.
 #[derive(Debug)]
 pub struct Member<const N: usize, const S: usize> {
@@ -90,8 +118,10 @@ pub struct Member<const N: usize, const S: usize> {
     pub awaits: PortSet,
     /// What memory that survives a reset knows: the last event, the last halt.
     pub retained: (stillpoint_core::EventNumber, stillpoint_core::HaltId),
-    /// How many records the application's events should have made.
+    /// How many records of the present life and of what was read before the application's events should have made.
     pub recorded: u32,
+    /// How many they should have made in all lives.
+    pub written: u32,
 }
 
 impl<const N: usize, const S: usize> Member<N, S> {
@@ -111,7 +141,7 @@ impl<const N: usize, const S: usize> Member<N, S> {
         let node = Self::fresh_node(setup, me, &ends);
         let (awaits, retained) = (PortSet::EMPTY, Default::default());
         let (app, log) = (App::default(), Log::new());
-        Self { node, app, log, ends, life: 0, sessions, awaits, retained, recorded: 0 }
+        Self { node, app, log, ends, life: 0, sessions, awaits, retained, recorded: 0, written: 0 }
     }
 
     /// A node that knows nothing.
@@ -162,11 +192,19 @@ impl<const N: usize, const S: usize> Member<N, S> {
         )
     }
 
+    /// How many records were written and not read, whatever the reason.
+    #[must_use]
+    pub fn missing(&self) -> u32 {
+        let read = self.log.read.iter().filter(|entry| matches!(entry, Entry::Record(..)));
+        self.written - read.count() as u32
+    }
+
     /// Writes an event to the log, if the node records it.
     pub fn write(&mut self, event: &Event, now: u32) {
         if self.node.recording().records(event) {
             self.recorded += 1;
-            self.log.writer.push(&self.log.ring, event, now, &self.node.standing());
+            self.written += 1;
+            self.log.writer.push(&self.log.ring, event, Ticks(now), &self.node.standing());
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Random systems and schedules from plain numbers, so that whoever generates them can also shrink them.
-use super::{HaltMode, Lane, Member, Recorded, Setup, System, Violation};
+use super::{HaltMode, Lane, Member, PORTS, Recorded, Setup, System, Violation};
 use crate::faulty::Random;
 use std::fmt;
 use stillpoint_core::log::Recording;
@@ -13,6 +13,10 @@ pub struct Adversity {
     pub links: bool,
     /// Nodes are reset, and remember where they stood.
     pub resets: bool,
+    /// What was not read of a node's log is gone with its reset; otherwise somebody reads it just before.
+    pub unread: bool,
+    /// Some channels have a second one beside them.
+    pub twins: bool,
     /// Nodes that are reset remember nothing, if all their peers know in which epoch they were.
     pub forgetful: bool,
     /// The host releases before everybody has stopped, and drivers lose patience while draining.
@@ -95,6 +99,9 @@ impl Plan {
             if from != to && !edges.contains(&(from, to)) && random.chance(4_000) {
                 edges.push((from, to));
             }
+        }
+        if adversity.twins {
+            add_twins(&mut edges, nodes, shape);
         }
         let mode = if random.chance(5_000) { HaltMode::OnArrival } else { HaltMode::InQueueOrder };
         let stamps = if random.chance(2_000) { StampKind::Event } else { StampKind::Vector };
@@ -219,6 +226,9 @@ impl Plan {
             // Two that forget at the same time, each what the other was, are beyond help.
             253..=254 if self.adversity.forgetful && !system.members.iter().all(Member::has_started) => {}
             253..=254 if self.adversity.resets => {
+                if !self.adversity.unread {
+                    system.read_log(node)?;
+                }
                 system.reset(node, !self.adversity.forgetful || !system.peers_know(node))?
             }
             // A release of a halt that is long over must change nothing.
@@ -290,6 +300,18 @@ impl Plan {
 
 /// Tracepoints with short and long wire forms, among them the stages of the linked predicate.
 const TAGS: [u16; 8] = [1, 2, 1, 2, 0, 40, 126, 300];
+
+/// Puts a second channel beside some, as far as there are ports.
+fn add_twins(edges: &mut Vec<(usize, usize)>, nodes: usize, shape: u64) {
+    let mut random = Random::new(!shape);
+    let ports = |edges: &[(usize, usize)], node| edges.iter().filter(|(from, to)| *from == node || *to == node).count();
+    for (from, to) in edges.clone() {
+        let has_room = ports(edges, from) < PORTS && ports(edges, to) < PORTS;
+        if has_room && (nodes == 2 || random.chance(4_000)) {
+            edges.push((from, to));
+        }
+    }
+}
 
 fn random_recording(random: &mut Random, stamps: StampKind) -> Recording {
     // Event stamps are sound only where every node records every send and receive.

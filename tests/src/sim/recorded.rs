@@ -1,5 +1,5 @@
 //! A run as its logs tell it, and as it was.
-use super::{Happened, Lane, System};
+use super::{Happened, Lane, Member, System};
 use stillpoint_core::StampKind;
 use stillpoint_core::log::Recording;
 
@@ -9,8 +9,8 @@ pub type Ends = (usize, usize, usize, usize);
 /// The logs of a run, and what truly happened in it.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// What each node wrote, in the form of `docs/WIRE.md`.
-    pub logs: Vec<Vec<u8>>,
+    /// What was read of each node's log, in the form of `docs/WIRE.md`: pieces, and where in the ring each began.
+    pub logs: Vec<Vec<(u32, Vec<u8>)>>,
     /// What happened on each node.
     pub history: Vec<Vec<Happened>>,
     /// The channels.
@@ -19,7 +19,7 @@ pub struct Recorded {
     pub stamps: StampKind,
     /// What each node recorded.
     pub recordings: Vec<Recording>,
-    /// Records that found a ring full.
+    /// Records that found a ring full, or vanished with a reset before they were read.
     pub dropped: u32,
 }
 
@@ -32,12 +32,12 @@ impl Recorded {
             (*from, port(*from, edge, Lane::Forward), *to, port(*to, edge, Lane::Reverse))
         };
         Self {
-            logs: system.members.iter().map(|member| member.log.bytes.clone()).collect(),
+            logs: system.members.iter().map(|member| member.log.pieces.clone()).collect(),
             history: system.reference.history.clone(),
             channels: system.setup.edges.iter().enumerate().map(channel).collect(),
             stamps: system.setup.stamps,
             recordings: (0..N).map(|node| system.setup.recording(node)).collect(),
-            dropped: system.members.iter().map(|member| member.log.ring.dropped()).sum(),
+            dropped: system.members.iter().map(Member::missing).sum(),
         }
     }
 }

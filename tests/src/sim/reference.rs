@@ -29,6 +29,8 @@ pub struct Happened {
     pub event: Event,
     /// Its true clock.
     pub clock: Vec<u32>,
+    /// For a receive, the event that sent the message: node and number.
+    pub partner: Option<(usize, u32)>,
 }
 
 /// The oracle of a system.
@@ -66,7 +68,7 @@ impl Reference {
         let state = &mut self.states[node];
         state.clock[node] = state.clock[node].wrapping_add(1);
         lived.inspect(|what| state.app.live(what));
-        self.history[node].push(Happened { event, clock: state.clock.clone() });
+        self.history[node].push(Happened { event, clock: state.clock.clone(), partner: None });
     }
 
     /// A message leaves.
@@ -81,7 +83,7 @@ impl Reference {
 
     /// The next message is taken; says which it must be.
     pub fn receive(&mut self, edge: usize, event: Event) -> Option<Vec<u8>> {
-        let to = self.edges[edge].1;
+        let (from, to) = self.edges[edge];
         let (clock, payload) = self.next_message(edge)?;
         for (mine, theirs) in self.states[to].clock.iter_mut().zip(&clock) {
             if EventNumber(*theirs).is_newer_than(EventNumber(*mine)) {
@@ -89,6 +91,9 @@ impl Reference {
             }
         }
         self.happen(to, event, Some(&payload));
+        if let Some(happened) = self.history[to].last_mut() {
+            happened.partner = Some((from, clock[from]));
+        }
         Some(payload)
     }
 
@@ -159,14 +164,25 @@ impl Reference {
             .collect()
     }
 
-    /// A node is reset: it forgets everything, and so do its channels.
+    /// The receiver of a channel forgets the oldest messages in it.
+    pub fn drop_messages(&mut self, edge: usize, mut count: usize) {
+        self.channels[edge].retain(|item| {
+            let goes = count > 0 && matches!(item, Item::Message { .. });
+            count -= usize::from(goes);
+            !goes
+        });
+    }
+
+    /// A node is reset: it forgets everything, and so do its inboxes.
     pub fn reset(&mut self, node: usize) {
         let nodes = self.states.len();
         self.states[node] = State { clock: vec![0; nodes], app: App::default() };
         self.recorded[node] = None;
         for (edge, (from, to)) in self.edges.iter().enumerate() {
-            if *from == node || *to == node {
+            if *to == node {
                 self.channels[edge].clear();
+            } else if *from == node {
+                self.channels[edge].retain(|item| matches!(item, Item::Message { .. }));
             }
             // A sender that is halted says so again to the node's next life.
             if let Some((halt, _)) = self.recorded[*from].as_ref().filter(|_| *to == node) {

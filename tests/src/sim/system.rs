@@ -1,6 +1,7 @@
 //! The system: nodes, channels and the oracle beside them, and what the applications and the host can do.
 use super::{Channel, HaltMode, Lane, Linked, Member, Message, PORTS, Reference, Sabotage, Setup, Violation, Wire};
 use stillpoint_core::predicate::SlotSet;
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{
     Channel as Name, Command, Effects, Event, EventKind, HaltId, Input, Node, NodeId, Phase, StepError, Then,
 };
@@ -164,7 +165,8 @@ impl<const N: usize, const S: usize> System<N, S> {
         self.reference.send(edge, Event::send(name.out), &payload, arrives);
         tell!(self, "{from}: send {} -> {to}{}", show(&payload), if arrives { "" } else { ", into the void" });
         self.channels[edge].lost += u32::from(!arrives);
-        let message = arrives.then_some((edge, Message { bytes, stamp, event, number }));
+        let session = self.channels[edge].session;
+        let message = arrives.then_some((edge, Message { bytes, stamp, event, number, session }));
         self.apply(from, &effects, message, Cause::Own)?;
         Ok(true)
     }
@@ -195,7 +197,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         let channel = &mut self.channels[edge];
         let second = usize::from(self.setup.sabotage == Some(Sabotage::OvertakeMessage) && channel.messages.len() > 1);
         let Some(message) = channel.messages.get(second).cloned() else { return Ok(false) };
-        if !channel.has_message() || !channel.knows_session(&self.members[to].sessions, name.into) {
+        if !channel.has_message() || self.members[to].sessions[usize::from(name.into.0)] != Some(message.session) {
             return Ok(false);
         }
         let stamp = self.sabotage_stamp(&message);
@@ -266,8 +268,7 @@ impl<const N: usize, const S: usize> System<N, S> {
     pub fn command(&mut self, node: usize, command: Command<'_>) -> Result<(), Violation> {
         let effects = self.step(node, Input::Command(command))?;
         if matches!(command, Command::Record(_)) {
-            let now = self.now.into();
-            self.members[node].log.writer.resynchronise(now);
+            self.members[node].log.writer.resynchronise(Ticks(self.now).widen());
         }
         self.apply(node, &effects, None, Cause::Own)
     }

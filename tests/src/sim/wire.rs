@@ -6,6 +6,7 @@ use super::{Control, Lane};
 use crate::faulty::{Faults, Faulty, Line, Pipe};
 use std::collections::VecDeque;
 use stillpoint_core::link::{Config, Lane as LinkLane, Link, wire_bytes};
+use stillpoint_core::time::{TickRate, Ticks};
 
 const WINDOW: usize = 4;
 const FRAME: usize = 64;
@@ -44,7 +45,8 @@ impl Wire {
     pub fn new(seed: u64) -> Self {
         let config = Config { retry_limit: None, ..Config::BAUD_1M };
         let line = |end: u64| Faulty::new(Line::new(BYTE_TIME), FAULTS, seed.wrapping_mul(2).wrapping_add(end));
-        let (links, lines) = ([Link::new(config, 1), Link::new(config, 1)], [line(0), line(1)]);
+        let (links, lines) =
+            ([1, 1].map(|incarnation| Link::new(config, TickRate::MEGAHERTZ, incarnation)), [line(0), line(1)]);
         Self { links, lines, waiting: Default::default(), now: 0, damaged: false }
     }
 
@@ -95,14 +97,14 @@ impl Wire {
                 }
                 self.waiting[end].pop_front();
             }
-            let _never_down = self.links[end].on_tick(self.now);
+            let _never_down = self.links[end].on_tick(Ticks(self.now));
             let mut frame = [0; wire_bytes(FRAME)];
             while self.lines[end].is_ready(self.now) {
-                let Ok(Some(length)) = self.links[end].poll_transmit(self.now, &mut frame) else { break };
+                let Ok(Some(length)) = self.links[end].poll_transmit(Ticks(self.now), &mut frame) else { break };
                 self.lines[end].put(&frame[..length], self.now);
             }
             while let Some(byte) = self.lines[1 - end].get(self.now) {
-                let _up = self.links[end].on_byte(byte, self.now);
+                let _up = self.links[end].on_byte(byte, Ticks(self.now));
             }
         }
     }

@@ -3,11 +3,12 @@ use std::collections::BTreeMap;
 use stillpoint_core::EventNumber;
 use stillpoint_tests::sim::{Happened, Recorded};
 
-/// For each event, by node and number, everything that happened before it.
-///
-/// The simulator's clocks say what a node itself can know: one that is reset forgets. What happened before its reset
-/// happened before all that follows all the same, so each event is joined with all before it, path by path.
-pub struct Truth(BTreeMap<(usize, u32), Vec<u32>>);
+/// For each event, by node and number, everything that happened before it: what happened on its node before, resets or
+/// not, and what led to the message that it took.
+pub struct Truth(BTreeMap<Id, (Vec<u32>, Option<Id>)>);
+
+/// An event: its node and its number.
+type Id = (usize, u32);
 
 impl Truth {
     pub fn of(recorded: &Recorded) -> Self {
@@ -20,7 +21,7 @@ impl Truth {
                 while let Some(happened) = recorded.history[node].get(*done) {
                     let previous = done.checked_sub(1).map(|at| recorded.history[node][at].clock[node]);
                     let Some(clock) = truth.join(node, happened, previous) else { break };
-                    truth.0.insert((node, happened.clock[node]), clock);
+                    truth.0.insert((node, happened.clock[node]), (clock, happened.partner));
                     *done += 1;
                 }
             }
@@ -29,17 +30,12 @@ impl Truth {
         truth
     }
 
-    /// All before an event, if all before those is known.
+    /// All before an event, if all before its causes is known.
     fn join(&self, node: usize, happened: &Happened, previous: Option<u32>) -> Option<Vec<u32>> {
-        let mut all = happened.clock.clone();
-        let causes = happened
-            .clock
-            .iter()
-            .enumerate()
-            .map(|(of, number)| if of == node { (of, previous) } else { (of, Some(*number)) });
-        for (of, number) in causes {
-            let Some(number) = number.filter(|number| *number != 0) else { continue };
-            for (mine, theirs) in all.iter_mut().zip(self.0.get(&(of, number))?) {
+        let mut all = vec![0; happened.clock.len()];
+        all[node] = happened.clock[node];
+        for cause in previous.map(|number| (node, number)).into_iter().chain(happened.partner) {
+            for (mine, theirs) in all.iter_mut().zip(self.clock(cause.0, cause.1)?) {
                 if EventNumber(*theirs).is_newer_than(EventNumber(*mine)) {
                     *mine = *theirs;
                 }
@@ -55,6 +51,11 @@ impl Truth {
     }
 
     pub fn clock(&self, node: usize, number: u32) -> Option<&[u32]> {
-        self.0.get(&(node, number)).map(Vec::as_slice)
+        self.0.get(&(node, number)).map(|(clock, _)| clock.as_slice())
+    }
+
+    /// The event that sent the message that an event took.
+    pub fn partner(&self, node: usize, number: u32) -> Option<Id> {
+        self.0.get(&(node, number))?.1
     }
 }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use stillpoint_core::link::{Config, Lane, Link, LinkEvent, LinkPhase, wire_bytes};
+use stillpoint_core::time::{Micros, TickRate, Ticks};
 
 type End = Link<1, 48>;
 
@@ -53,8 +54,9 @@ const LANES: [Lane; 2] = [Lane::Data, Lane::Control];
 
 impl State {
     fn new(budget: Budget) -> Self {
-        let config = Config { window: 1, timeout: 0, retry_limit: budget.retry_limit, hello_interval: 0 };
-        let end = End::new(config, 1);
+        let config =
+            Config { window: 1, timeout: Micros(0), retry_limit: budget.retry_limit, hello_interval: Micros(0) };
+        let end = End::new(config, TickRate::MEGAHERTZ, 1);
         Self {
             ends: [end.clone(), end],
             incarnations: [1; 2],
@@ -78,7 +80,7 @@ impl State {
         self.take(&mut all)?;
         for index in 0..2 {
             let mut ticked = self.clone();
-            let event = ticked.ends[index].on_tick(0);
+            let event = ticked.ends[index].on_tick(Ticks(0));
             ticked.hear(index, event)?;
             all.push(ticked);
             self.transmit(index, &mut all);
@@ -121,7 +123,9 @@ impl State {
         if self.wires[1 - index].len() < 2 {
             let mut next = self.clone();
             let mut wire = [0; wire_bytes(48)];
-            if let Some(length) = next.ends[index].poll_transmit(0, &mut wire).expect("the buffer is long enough") {
+            if let Some(length) =
+                next.ends[index].poll_transmit(Ticks(0), &mut wire).expect("the buffer is long enough")
+            {
                 next.wires[1 - index].push_back(wire[..length].to_vec());
                 all.push(next);
             }
@@ -132,7 +136,7 @@ impl State {
         let Some(frame) = self.wires[index].front() else { return Ok(()) };
         let mut arrived = self.clone();
         for &byte in frame {
-            let event = arrived.ends[index].on_byte(byte, 0);
+            let event = arrived.ends[index].on_byte(byte, Ticks(0));
             arrived.hear(index, event)?;
         }
         if self.left.repetitions > 0 {
@@ -189,8 +193,9 @@ impl State {
             // What it had accepted dies with it.
             *number += next.ends[index].ledger(lane).waiting;
         }
-        let config = Config { window: 1, timeout: 0, retry_limit: self.left.retry_limit, hello_interval: 0 };
-        next.ends[index] = End::new(config, next.incarnations[index]);
+        let config =
+            Config { window: 1, timeout: Micros(0), retry_limit: self.left.retry_limit, hello_interval: Micros(0) };
+        next.ends[index] = End::new(config, TickRate::MEGAHERTZ, next.incarnations[index]);
         all.push(next);
     }
 }

@@ -6,6 +6,7 @@ mod world;
 use explore::{Budget, explore};
 use proptest::prelude::*;
 use stillpoint_core::link::{Config, FrameDecoder, Header, Lane, Link, wire_bytes};
+use stillpoint_core::time::{TickRate, Ticks};
 use stillpoint_tests::faulty::{Faults, Random};
 use world::{Plan, Report, Sabotage, Violation, World};
 
@@ -112,12 +113,12 @@ proptest! {
 
     #[test]
     fn any_bytes_leave_a_link_alive_and_deliver_nothing(bytes: Vec<u8>, more in any::<[u8; 32]>()) {
-        let mut link = Link::<4, 64>::new(Config::BAUD_1M, 1);
+        let mut link = Link::<4, 64>::new(Config::BAUD_1M, TickRate::MEGAHERTZ, 1);
         let mut random = Random::new(u64::from_le_bytes(more[..8].try_into().unwrap()));
         for &byte in bytes.iter().chain(&more) {
             // Zeros often, so that many short frames are tried.
             let byte = if random.chance(1_000) { 0 } else { byte };
-            prop_assert_eq!(link.on_byte(byte, 0), None);
+            prop_assert_eq!(link.on_byte(byte, Ticks(0)), None);
         }
         prop_assert!(link.front(Lane::Data).is_none() && link.front(Lane::Control).is_none());
     }

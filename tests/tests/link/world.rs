@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use stillpoint_core::link::{
     Config, Counters, FrameDecoder, Kind, Lane, Ledger, Link, LinkEvent, LinkPhase, wire_bytes,
 };
+use stillpoint_core::time::{TickRate, Ticks};
 use stillpoint_tests::faulty::{Faults, Faulty, Line, Pipe, Random};
 
 pub const LANES: [Lane; 2] = [Lane::Data, Lane::Control];
@@ -166,7 +167,7 @@ impl<const W: usize, const F: usize> World<W, F> {
 
     fn new(plan: Plan) -> Self {
         let side = |index: u64| Side {
-            link: Link::new(plan.config, 1),
+            link: Link::new(plan.config, TickRate::MEGAHERTZ, 1),
             incarnation: 1,
             epoch: 1,
             accounts: [plan.messages, plan.messages / 5].map(|left| Account { left, ..Account::default() }),
@@ -236,18 +237,22 @@ impl<const W: usize, const F: usize> World<W, F> {
 
     fn transmit(&mut self, index: usize, now: u32, wire_now: u32) {
         let side = &mut self.sides[index];
-        let event = side.link.on_tick(now);
+        let event = side.link.on_tick(Ticks(now));
         self.note(index, event);
         let side = &mut self.sides[index];
         let mut wire = vec![0; wire_bytes(F)];
         while side.out.is_ready(wire_now) {
-            let Some(length) = side.link.poll_transmit(now, &mut wire).expect("the buffer is long enough") else {
+            let Some(length) = side.link.poll_transmit(Ticks(now), &mut wire).expect("the buffer is long enough")
+            else {
                 break;
             };
             side.out.put(&wire[..length], wire_now);
         }
-        let deadline = side.link.next_deadline(now);
-        assert!(deadline.is_none_or(|at| (at.wrapping_sub(now) as i32) >= 0), "a deadline never lies in the past");
+        let deadline = side.link.next_deadline(Ticks(now));
+        assert!(
+            deadline.is_none_or(|at| (at.wrapping_since(Ticks(now)).0 as i32) >= 0),
+            "a deadline never lies in the past"
+        );
     }
 
     fn receive(&mut self, index: usize, now: u32, wire_now: u32) {
@@ -257,7 +262,7 @@ impl<const W: usize, const F: usize> World<W, F> {
                 Some(sabotage) => self.tamper(index, byte, sabotage),
             };
             for byte in bytes {
-                let event = self.sides[index].link.on_byte(byte, now);
+                let event = self.sides[index].link.on_byte(byte, Ticks(now));
                 self.note(index, event);
             }
         }
@@ -327,7 +332,7 @@ impl<const W: usize, const F: usize> World<W, F> {
         if !forgetful {
             side.incarnation = side.incarnation.wrapping_add(1).max(1);
         }
-        side.link = Link::new(config, side.incarnation);
+        side.link = Link::new(config, TickRate::MEGAHERTZ, side.incarnation);
         side.arrived = None;
     }
 

@@ -213,7 +213,7 @@ fn log(cases: &[Case]) -> Vec<String> {
 fn log_item(item: LogItem<'_>) -> String {
     match item {
         LogItem::Record(record) => {
-            let (kind, arg, time) = (record.event.kind, record.event.arg, record.time);
+            let (kind, arg, time) = (record.event.kind, record.event.arg, record.time.0);
             // Written out, not asked of the code: this is what the table in the document says.
             let with_value = [EventKind::Access, EventKind::Watch, EventKind::Fault, EventKind::Now, EventKind::Input];
             let value = with_value.contains(&kind).then(|| format!(" = {}", record.event.value as i32));
@@ -228,8 +228,9 @@ fn log_item(item: LogItem<'_>) -> String {
         }
         LogItem::Sync(sync) => {
             let (clock, counts): (Vec<_>, Vec<_>) = (sync.clock().collect(), sync.counts().collect());
-            let (mode, number, time) = (sync.mode, event(sync.number), sync.time);
-            format!("sync: mode {mode}, {number}, time {time}, clock {clock:?}, counts {counts:?}")
+            let origins: Vec<_> = sync.origins().collect();
+            let (mode, number, time) = (sync.mode, event(sync.number), sync.time.0);
+            format!("sync: mode {mode}, {number}, time {time}, clock {clock:?}, counts {counts:?}, origins {origins:?}")
         }
         LogItem::Gap(lost) => format!("gap: {lost} records lost"),
     }

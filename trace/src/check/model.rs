@@ -19,11 +19,6 @@ impl Source {
         let line = self.text[start..].split('\n').next().unwrap_or_default();
         (self.text[..start].matches('\n').count() + 1, self.text[start..at].chars().count() + 1, line)
     }
-
-    /// `ring.model:3`.
-    pub(super) fn place(&self, span: &Span) -> String {
-        format!("{}:{}", self.name, self.locate(span.start).0)
-    }
 }
 
 /// What is wrong with a model, where, and what to do about it.

@@ -1,21 +1,20 @@
 //! Looking up the names of a model.
-use super::model::{Action, Check, Expected, Model, ModelError, Part, Rule, Says, Source};
+use super::model::{Action, Check, Expected, Model, ModelError, Part, Rule, Says};
 use crate::expr::{Directory, ExprError, Simple, Span, Word, resolve_simple};
 use crate::nearest;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, PatternKey};
+use std::collections::HashMap;
 
 /// How many combinations of nodes a `parallel` may mean: `*` in each of its places stands for every node.
 const MOST_COMBINATIONS: usize = 4096;
 
 /// Looks up every name of some models; what one calls an event, the later ones may use.
 pub(super) fn resolve(models: &[Model], directory: &Directory) -> Result<Vec<Check>, ModelError> {
-    let mut names = Vec::new();
+    let mut lookup = Lookup { text: "", directory, names: HashMap::new(), preds: HashMap::new() };
     let mut checks = Vec::new();
     for model in models {
-        let mut lookup = Lookup { text: &model.source.text, directory, names };
-        let wrong = |error| ModelError::new(&model.source, error);
-        lookup.statements(model, &mut checks).map_err(wrong)?;
-        names = lookup.names;
+        lookup.text = &model.source.text;
+        lookup.statements(model, &mut checks).map_err(|error| ModelError::new(&model.source, error))?;
     }
     Ok(checks)
 }
@@ -23,7 +22,9 @@ pub(super) fn resolve(models: &[Model], directory: &Directory) -> Result<Vec<Che
 struct Lookup<'a> {
     text: &'a str,
     directory: &'a Directory,
-    names: Vec<(String, Pattern)>,
+    names: HashMap<String, Pattern>,
+    /// The check of each action that a `pred` is about.
+    preds: HashMap<PatternKey, usize>,
 }
 
 impl Lookup<'_> {
@@ -32,7 +33,11 @@ impl Lookup<'_> {
     }
 
     fn statements(&mut self, model: &Model, checks: &mut Vec<Check>) -> Result<(), ExprError> {
+        // Statements come in the order of the text, so lines are counted once.
+        let (mut line, mut counted) = (1, 0);
         for statement in &model.statements {
+            line += self.text[counted..statement.span.start].matches('\n').count();
+            counted = statement.span.start;
             let rule = match &statement.says {
                 Says::Event(name, action) => {
                     let pattern = self.action(action, &[])?;
@@ -43,10 +48,8 @@ impl Lookup<'_> {
                     let of = self.action(of, &[])?;
                     let before = before.iter().map(|action| self.action(action, &[])).collect::<Result<Vec<_>, _>>()?;
                     // Two commands for the same action are or-ed (Hyder 6.5.3).
-                    let same = checks
-                        .iter_mut()
-                        .find(|check| matches!(&check.rule, Rule::Pred(other, _) if other.is_same(&of)));
-                    if let Some(Check { rule: Rule::Pred(_, sets), text, .. }) = same {
+                    let at = *self.preds.entry(of.key()).or_insert(checks.len());
+                    if let Some(Check { rule: Rule::Pred(_, sets), text, .. }) = checks.get_mut(at) {
                         sets.push(before);
                         text.push_str(" or ");
                         text.push_str(&one_line(&self.text[statement.span.clone()]));
@@ -57,20 +60,21 @@ impl Lookup<'_> {
                 Says::Parallel { actions, never } => self.parallel(actions, *never)?,
                 Says::Model(_, parts) => Rule::Order(self.expected(parts, &statement.span)?),
             };
-            checks.push(Check { place: place(&model.source, &statement.span), text: title(model, statement), rule });
+            let place = format!("{}:{line}", model.source.name);
+            checks.push(Check { place, text: title(model, statement), rule });
         }
         Ok(())
     }
 
     fn define(&mut self, name: &Word, pattern: Pattern) -> Result<(), ExprError> {
-        if self.names.iter().any(|(known, _)| *known == name.text) {
+        if self.names.contains_key(&name.text) {
             return self.error(
                 &name.span,
                 format!("`{}` is the name of another event", name.text),
                 "choose another name",
             );
         }
-        self.names.push((name.text.clone(), pattern));
+        self.names.insert(name.text.clone(), pattern);
         Ok(())
     }
 
@@ -78,18 +82,20 @@ impl Lookup<'_> {
     fn action(&self, action: &Action, more: &[(String, Pattern)]) -> Result<Pattern, ExprError> {
         match action {
             Action::Name(word) => {
-                let known = || more.iter().chain(&self.names);
-                known().find(|(name, _)| *name == word.text).map_or_else(
+                let local = more.iter().find(|(name, _)| *name == word.text).map(|(_, pattern)| pattern);
+                local.or_else(|| self.names.get(&word.text)).map_or_else(
                     || {
                         let problem = format!("no event is called `{}`", word.text);
-                        let near = nearest(&word.text, known().map(|(name, _)| name.as_str()));
+                        let mut known: Vec<_> = more.iter().map(|(name, _)| name).chain(self.names.keys()).collect();
+                        known.sort();
+                        let near = nearest(&word.text, known.into_iter().map(String::as_str));
                         let advice = near.map_or_else(
                             || format!("give it the name: event {} = left0:send(ring)", word.text),
                             |name| format!("did you mean `{name}`?"),
                         );
                         self.error(&word.span, problem, advice)
                     },
-                    |(name, pattern)| Ok(Pattern { text: name.clone(), ..pattern.clone() }),
+                    |pattern| Ok(Pattern { text: word.text.clone(), ..pattern.clone() }),
                 )
             }
             Action::Any(simples, span) => {
@@ -195,10 +201,6 @@ impl Lookup<'_> {
         model.actions.push((name.text.clone(), pattern));
         Ok(model.actions.len() - 1)
     }
-}
-
-fn place(source: &Source, span: &Span) -> String {
-    source.place(span)
 }
 
 fn title(model: &Model, statement: &super::model::Statement) -> String {

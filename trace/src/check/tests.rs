@@ -193,3 +193,16 @@ fn what_is_left_out_still_carries_order() {
     let model = parse(&source("pred c:trace(t0) { b:send }")).unwrap();
     assert_eq!(check(&[model], &run.history, &options).unwrap().checks[0].verdict, Verdict::Fails);
 }
+
+#[test]
+fn a_long_model_names_the_line_of_each_statement() {
+    let header = crate::Sketch::new(&["a", "b"]).history().header;
+    let statement = |tag: usize| format!("pred a:trace({tag})\n  {{ b:trace({tag}) }}\n\n");
+    let text: String = (0..2000).map(statement).chain((0..2000).map(statement)).collect();
+    let checks =
+        super::resolve::resolve(&[parse(&source(&text)).unwrap()], &crate::expr::Directory::of_trace(&header)).unwrap();
+    // Two statements for one action are one check, where the first stands.
+    assert_eq!(checks.len(), 2000);
+    assert!(checks.iter().enumerate().all(|(at, check)| check.place == format!("test.model:{}", 3 * at + 1)));
+    assert!(checks.iter().all(|check| check.text.contains(" or ")));
+}

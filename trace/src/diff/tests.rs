@@ -98,7 +98,7 @@ fn lives_are_compared_whatever_their_epochs_are() {
                 let record = stillpoint_core::log::Record {
                     event: What::local(count as u16),
                     number: EventNumber(epoch << 24 | count),
-                    time: 0,
+                    time: stillpoint_core::time::Ticks(0),
                     message: None,
                 };
                 builder.push(0, 0, Item::Record(record));

@@ -1,5 +1,5 @@
 //! A line an event. The clock is one column: its entries with spaces between them, by the numbers of the nodes.
-use crate::{History, Row};
+use crate::{History, Printable, Row};
 use std::io::{self, Write};
 
 /// The names of the columns.
@@ -16,24 +16,30 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
         let clock: Vec<String> = row.clock.iter().map(ToString::to_string).collect();
         writer.write_record([
             row.place.to_string(),
-            row.event,
-            row.node,
+            said(&row.event),
+            said(&row.node),
             row.epoch.to_string(),
             row.number.to_string(),
-            text(row.time),
+            text(row.time.map(|time| time.0)),
             text(row.micros),
             row.wall.to_string(),
             row.kind.to_owned(),
-            row.action,
+            said(&row.action),
             row.arg.to_string(),
             text(row.value),
             text(row.message),
-            text(row.partner),
-            text(row.unknown),
+            said(&text(row.partner)),
+            said(&text(row.unknown)),
             clock.join(" "),
         ])?;
     }
     writer.flush()
+}
+
+/// A text of the firmware as a cell: printable, and never a formula to a spreadsheet, which begins with one of these signs.
+fn said(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t']);
+    format!("{}{}", if is_formula { "'" } else { "" }, Printable(text))
 }
 
 fn text(value: Option<impl ToString>) -> String {

@@ -63,7 +63,7 @@ fn write_group<W: Write + Send>(group: &mut Group<'_, W>, rows: &[Row<'_>]) -> R
     column::<ByteArrayType, W>(group, rows, |row| Some(row.node.as_str().into()))?;
     column::<Int32Type, W>(group, rows, |row| Some(row.epoch.into()))?;
     column::<Int32Type, W>(group, rows, |row| Some(row.number as i32))?;
-    column::<Int64Type, W>(group, rows, |row| row.time.map(|time| time as i64))?;
+    column::<Int64Type, W>(group, rows, |row| row.time.map(|time| time.0 as i64))?;
     column::<DoubleType, W>(group, rows, |row| row.micros)?;
     column::<Int64Type, W>(group, rows, |row| Some(row.wall as i64))?;
     column::<ByteArrayType, W>(group, rows, |row| Some(row.kind.into()))?;

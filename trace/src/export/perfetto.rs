@@ -3,7 +3,7 @@
 //! Only the few messages of its protocol that are needed are described here, with the numbers that
 //! `protos/perfetto/trace` of the Perfetto sources gives their fields. Packets are written one by one.
 use super::common_time;
-use crate::{History, Row};
+use crate::{History, Printable, Row};
 use prost::Message as _;
 use std::io::{self, Write};
 use stillpoint_core::EventKind;
@@ -99,8 +99,8 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
     }
     for node in &history.header.nodes {
         let (pid, tid) = (Some(node.board as i32 + 1), Some(100 + i32::from(node.id)));
-        let thread = Some(Thread { pid, tid, name: Some(node.name.clone()) });
-        let track = Track { uuid: Some(track_of(node.id)), name: Some(node.name.clone()), thread, process: None };
+        let thread = Some(Thread { pid, tid, name: Some(shown(&node.name)) });
+        let track = Track { uuid: Some(track_of(node.id)), name: Some(shown(&node.name)), thread, process: None };
         put(out, Packet { track: Some(track), ..Packet::default() })?;
     }
     let mut halted = [false; 256];
@@ -130,7 +130,7 @@ fn track_event(history: &History, place: usize, kind: i32) -> TrackEvent {
         _ => {}
     }
     let said = |name: &str, text: Option<String>| {
-        text.map(|text| Annotation { name: Some(name.into()), text: Some(text), number: None })
+        text.map(|text| Annotation { name: Some(name.into()), text: Some(shown(&text)), number: None })
     };
     let value =
         row.value.map(|value| Annotation { name: Some("value".into()), number: Some(value.into()), text: None });
@@ -140,10 +140,14 @@ fn track_event(history: &History, place: usize, kind: i32) -> TrackEvent {
         kind: Some(kind),
         track: Some(track_of(event.id.node)),
         categories: vec![row.kind.into()],
-        name: (kind != SLICE_END).then_some(row.action),
+        name: (kind != SLICE_END).then(|| shown(&row.action)),
         flows,
         ending_flows,
     }
+}
+
+fn shown(text: &str) -> String {
+    Printable(text).to_string()
 }
 
 fn track_of(node: u8) -> u64 {

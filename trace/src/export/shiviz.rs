@@ -1,5 +1,5 @@
 //! The log that ShiViz draws: two lines an event, read by its default parser expression.
-use crate::{History, Past};
+use crate::{History, Past, Printable, is_unprintable};
 use std::io::{self, Write};
 
 /// The expression with which ShiViz reads a log unless it is told another.
@@ -14,7 +14,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
             what = format!("{what} ({})", why.say(history.node_name(why.node())));
         }
         // One line, whatever the names are.
-        let what: String = what.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+        let what = Printable(&what).to_string().replace(['\n', '\t'], " ");
         let mut clock = serde_json::Map::new();
         for (node, host) in &hosts {
             let count = known(history, place, *node);
@@ -41,7 +41,9 @@ fn known(history: &History, place: usize, node: u8) -> usize {
 /// Each node's name without spaces, and like no other's.
 fn hosts(history: &History) -> Vec<(u8, String)> {
     let mut hosts: Vec<(u8, String)> = Vec::new();
-    let plain = |letter: char| if letter.is_whitespace() || letter.is_control() { '_' } else { letter };
+    let plain = |letter: char| {
+        if letter.is_whitespace() || letter.is_control() || is_unprintable(letter) { '_' } else { letter }
+    };
     for node in &history.header.nodes {
         let mut host: String = node.name.chars().map(plain).collect();
         if host.is_empty() || hosts.iter().any(|(_, other)| *other == host) {

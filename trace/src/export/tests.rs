@@ -3,12 +3,14 @@ use super::*;
 use crate::Sketch;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use stillpoint_core::time::TickRate;
 use stillpoint_core::{Event, EventKind};
 
 /// Two boards whose clocks are far apart, a halt, a name with a space in it, a send without a receive.
 fn example() -> History {
     let mut sketch = Sketch::new(&["motor", "the sensor", "logger"]);
-    let board = |name: &str, hz| crate::BoardInfo { name: name.into(), counter_hz: Some(hz), ..Default::default() };
+    let board =
+        |name: &str, hz| crate::BoardInfo { name: name.into(), tick_hz: Some(TickRate(hz)), ..Default::default() };
     sketch.header().boards = vec![board("A", 1_000_000), board("B", 10)];
     sketch.header().nodes[2].board = 1;
     sketch.event(0, Event { kind: EventKind::Watch, arg: 0, value: -3i32 as u32 });

@@ -2,6 +2,7 @@
 use crate::History;
 use std::collections::BTreeMap;
 use stillpoint_core::EventKind;
+use stillpoint_core::time::TickRate;
 
 /// When each event happened, in nanoseconds of one time line on which no message arrives before it left.
 ///
@@ -58,9 +59,9 @@ fn own_times(history: &History) -> Vec<i128> {
     let mut times = Vec::with_capacity(history.events.len());
     for event in &history.events {
         let board = history.header.boards.get(board_of(history, event.id.node));
-        let hz = board.and_then(|board| board.counter_hz).filter(|hz| *hz > 0).unwrap_or(1_000_000);
+        let rate = board.and_then(crate::BoardInfo::tick_rate).unwrap_or(TickRate::MEGAHERTZ);
         let before = last.get(&event.id.node).copied().unwrap_or(0);
-        let time = event.time.map_or(before + 1, |time| i128::from(time) * 1_000_000_000 / i128::from(hz));
+        let time = event.time.and_then(|time| rate.nanos(time)?.try_into().ok()).unwrap_or(before + 1);
         last.insert(event.id.node, time);
         times.push(time);
     }

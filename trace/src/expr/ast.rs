@@ -81,7 +81,7 @@ pub enum ValueKind {
 }
 
 /// What joins two values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `+`
     Add,

@@ -105,7 +105,7 @@ fn refuse_conjunction(resolved: &Resolved, directory: &Directory) -> ExprError {
     );
     let mut ways = vec![
         "it can be found afterwards, in a recorded trace: whether it possibly or definitely held, and where first \
-         (`stillpoint detect`, to come)"
+         (`stillpoint detect`)"
             .to_owned(),
     ];
     if let [one, other] = terms {

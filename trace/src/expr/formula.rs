@@ -4,7 +4,7 @@ use stillpoint_core::predicate::{Op, Relation};
 use stillpoint_core::{EventNumber, NodeId};
 
 /// A condition of one node. Arithmetic is that of wrapping `i32`; anything but 0 is true.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Formula {
     /// A constant.
     Const(i32),

@@ -18,7 +18,7 @@ pub use ast::{Argument, Expression, Operator, Simple, Stage, Value, ValueKind, W
 pub use class::{Class, Promise};
 pub use compile::{Compiled, compile};
 pub use formula::{Formula, Surroundings};
-pub use names::{Directory, NodeNames, PortNames};
+pub use names::{Directory, NodeNames, NotOneNode, PortNames, one_node};
 pub use parse::parse;
 pub use resolve::{Match, Resolved, Term, resolve};
 pub(crate) use resolve::{resolve_any, resolve_simple};

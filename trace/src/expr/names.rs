@@ -2,14 +2,16 @@
 use stillpoint_core::{Direction, EventKind, NodeId, PortId};
 
 /// What the events of the language are, for messages.
-pub(super) const EVENTS: &str = "an event: send(port), recv(port), call(name), return(name), up(port), down(port), reset, fault, enter(function), trace(name) or timer";
+pub(super) const EVENTS: &str = "an event: send(port), recv(port), call(name), return(name), serve(name), reply(name), up(port), down(port), reset, fault, enter(function), trace(name) or timer";
 
 /// Each event by its word: its kind, and what its argument names.
-const EVENT_WORDS: [(&str, EventKind, About); 11] = [
+const EVENT_WORDS: [(&str, EventKind, About); 13] = [
     ("send", EventKind::Send, About::Port),
     ("recv", EventKind::Receive, About::Port),
     ("call", EventKind::Call, About::Tag("call")),
     ("return", EventKind::Return, About::Tag("call")),
+    ("serve", EventKind::Call, About::Tag("serve")),
+    ("reply", EventKind::Return, About::Tag("serve")),
     ("up", EventKind::LinkUp, About::Port),
     ("down", EventKind::LinkDown, About::Port),
     ("reset", EventKind::Reset, About::Nothing),
@@ -51,6 +53,41 @@ pub(super) fn event_words(recorded: bool) -> impl Iterator<Item = &'static str> 
 fn all_events(recorded: bool) -> impl Iterator<Item = &'static (&'static str, EventKind, About)> {
     let more = if recorded { &RECORDED_WORDS[..] } else { &[] };
     EVENT_WORDS.iter().chain(more)
+}
+
+/// Why a name does not mean one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotOneNode {
+    /// No node has it.
+    None,
+    /// Several nodes have it; these names tell them apart.
+    Several(Vec<String>),
+}
+
+/// Which node a name means, by the names of each in order of precedence. A name of a higher rank hides those of lower ranks; one
+/// that several nodes have in the same rank means none of them.
+///
+/// # Errors
+/// No node has the name, or several have.
+pub fn one_node<const RANKS: usize>(wanted: &str, nodes: &[[Vec<String>; RANKS]]) -> Result<usize, NotOneNode> {
+    for rank in 0..RANKS {
+        let has_it = |(_, names): &(usize, &[Vec<String>; RANKS])| names[rank].iter().any(|name| name == wanted);
+        let found: Vec<_> = nodes.iter().enumerate().filter(has_it).collect();
+        match found.as_slice() {
+            [] => {}
+            [(index, _)] => return Ok(*index),
+            several => {
+                let has = |of: &[Vec<String>; RANKS], name: &String| of.iter().flatten().any(|own| own == name);
+                let is_unique = |name: &&String| nodes.iter().filter(|of| has(of, name)).count() == 1;
+                let other = |names: &[Vec<String>; RANKS]| {
+                    let mut ranks = names[rank..].iter();
+                    ranks.find_map(|names| names.iter().rfind(is_unique)).cloned().unwrap_or_default()
+                };
+                return Err(NotOneNode::Several(several.iter().map(|(_, names)| other(names)).collect()));
+            }
+        }
+    }
+    Err(NotOneNode::None)
 }
 
 /// Every name of a system.
@@ -95,12 +132,32 @@ pub struct PortNames {
 }
 
 impl Directory {
-    /// The node with this name; `n0`, `n1` ... name every node that has no such name itself.
+    /// The node that a name means; `n0`, `n1` ... name every node that has no such name itself.
+    ///
+    /// # Errors
+    /// No node has the name, or several have.
+    pub fn node(&self, name: &str) -> Result<&NodeNames, NotOneNode> {
+        let names = |node: &NodeNames| {
+            let numbered = numbered('n', node.id.0);
+            [node.name.clone().into_iter().collect(), node.aliases.clone(), vec![numbered]]
+        };
+        let names: Vec<_> = self.nodes.iter().map(names).collect();
+        one_node(name, &names).map(|index| &self.nodes[index])
+    }
+
+    /// What is wrong with the name of a node, and what to write instead.
     #[must_use]
-    pub fn node(&self, name: &str) -> Option<&NodeNames> {
-        let named = self.nodes.iter().find(|node| node.name.as_deref() == Some(name));
-        let alias = || self.nodes.iter().find(|node| node.aliases.iter().any(|alias| alias == name));
-        named.or_else(alias).or_else(|| self.nodes.iter().find(|node| numbered('n', node.id.0) == name))
+    pub fn explain(&self, name: &str, why: &NotOneNode) -> (String, String) {
+        match why {
+            NotOneNode::None => {
+                let names = self.nodes.iter().map(NodeNames::display);
+                (format!("no node is called `{name}`"), suggest("nodes", name, names))
+            }
+            NotOneNode::Several(others) => {
+                let others: Vec<_> = others.iter().map(|other| format!("\"{other}\"")).collect();
+                (format!("several nodes are called `{name}`"), format!("say which: {}", others.join(" or ")))
+            }
+        }
     }
 
     /// What a node is called.
@@ -181,6 +238,18 @@ mod tests {
         assert_eq!(suggest("nodes", "rigth0", nodes()), format!("did you mean `right0`? {list}"));
         assert_eq!(suggest("nodes", "xyz", nodes()), list);
         assert_eq!(suggest("watches", "x", std::iter::empty()), "there are no watches here");
+    }
+
+    #[test]
+    fn a_name_that_two_nodes_have_means_neither_and_the_answer_tells_them_apart() {
+        let node = |name: &str, own: &str, place: &str| [vec![name.to_owned()], vec![own.to_owned(), place.to_owned()]];
+        let nodes = [node("left", "worker", "A.0"), node("left", "worker", "B.0"), node("right", "left", "B.1")];
+        let both = Err(NotOneNode::Several(vec!["A.0".into(), "B.0".into()]));
+        assert_eq!(one_node("left", &nodes), both, "the alias of a third node is hidden");
+        assert_eq!(one_node("worker", &nodes), both);
+        assert_eq!(one_node("right", &nodes), Ok(2));
+        assert_eq!(one_node("B.0", &nodes), Ok(1));
+        assert_eq!(one_node("C.0", &nodes), Err(NotOneNode::None));
     }
 
     #[test]

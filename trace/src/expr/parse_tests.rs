@@ -123,3 +123,14 @@ mod any_text {
         }
     }
 }
+
+#[test]
+fn a_condition_that_is_too_long_is_refused_before_it_is_read() {
+    let long = |count: usize| format!("a.x{} == 3", " + 1".repeat(count));
+    assert!(parse(&long(400)).is_ok());
+    for count in [500, 200_000] {
+        assert_eq!(parse(&long(count)).unwrap_err().problem, "this is too long");
+    }
+    // Many short ones are no long one.
+    assert!(parse(&vec![long(100); 50].join(" -> ")).is_ok());
+}

@@ -29,7 +29,7 @@ pub struct Term {
 }
 
 /// What an occurrence of a term is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Match {
     /// An event of this kind, with any of these arguments; with any at all if there are none.
     Event {
@@ -99,17 +99,10 @@ impl<'a> Lookup<'a> {
     }
 
     fn node(&self, word: &Word) -> Result<&'a NodeNames, ExprError> {
-        self.directory.node(&word.text).map_or_else(
-            || {
-                let names = self.directory.nodes.iter().map(NodeNames::display);
-                self.error(
-                    &word.span,
-                    format!("no node is called `{}`", word.text),
-                    suggest("nodes", &word.text, names),
-                )
-            },
-            Ok,
-        )
+        self.directory.node(&word.text).or_else(|why| {
+            let (problem, advice) = self.directory.explain(&word.text, &why);
+            self.error(&word.span, problem, advice)
+        })
     }
 
     fn simple(&self, simple: &Simple) -> Result<Term, ExprError> {
@@ -142,6 +135,7 @@ impl<'a> Lookup<'a> {
             return self.error(&kind.span, problem, suggest("events", &kind.text, words));
         };
         let arguments = match (about, argument) {
+            (About::Tag(of @ ("call" | "serve")), None) => self.ends(node, of, kind)?,
             (_, None) => Vec::new(),
             (About::Nothing, Some(Argument::Name(Word { span, .. }) | Argument::Number(_, span))) => {
                 return self.error(
@@ -155,6 +149,18 @@ impl<'a> Lookup<'a> {
             (About::Tag(of), Some(argument)) => self.tags(node, of, argument)?,
         };
         Ok(Match::Event { kind: event, arguments })
+    }
+
+    /// Every name of one end of remote procedures. Firmware that names both ends `call` does not tell them apart: then any will do.
+    fn ends(&self, node: &NodeNames, of: &str, kind: &Word) -> Result<Vec<u16>, ExprError> {
+        let numbers =
+            |of: &str| node.tags.iter().filter(|(kind, ..)| kind == of).map(|(_, number, _)| *number).collect();
+        let (own, servers): (Vec<u16>, Vec<u16>) = (numbers(of), numbers("serve"));
+        if of == "serve" && own.is_empty() {
+            let problem = format!("the firmware of {} serves nothing by this name", node.display());
+            return self.error(&kind.span, problem, "name its server with `name!(serve \"...\")`");
+        }
+        Ok(if servers.is_empty() { Vec::new() } else { own })
     }
 
     fn port(&self, node: &NodeNames, event: EventKind, argument: &Argument) -> Result<u16, ExprError> {

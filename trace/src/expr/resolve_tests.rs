@@ -54,6 +54,38 @@ fn event(text: &str) -> (EventKind, Vec<u16>) {
 }
 
 #[test]
+fn the_two_ends_of_a_call_are_told_apart_where_the_firmware_names_them_so() {
+    let mut directory = directory();
+    let resolved = |text: &str, directory: &Directory| {
+        let resolved = resolve(&parse(text).unwrap(), directory).map_err(|error| error.to_string());
+        resolved.map(|resolved| match &resolved.stages[0][0][0].what {
+            Match::Event { kind, arguments } => (*kind, arguments.clone()),
+            condition => panic!("{condition:?}"),
+        })
+    };
+    directory.nodes[0].tags.push(("call".into(), 20, "square".into()));
+    assert_eq!(resolved("left:call", &directory), Ok((EventKind::Call, vec![])), "any, as nothing tells them apart");
+    assert!(resolved("left:serve", &directory).unwrap_err().contains("name!(serve"));
+    directory.nodes[0].tags.push(("serve".into(), 21, "square".into()));
+    assert_eq!(resolved("left:call(square)", &directory), Ok((EventKind::Call, vec![20])));
+    assert_eq!(resolved("left:return(square)", &directory), Ok((EventKind::Return, vec![20])));
+    assert_eq!(resolved("left:serve(square)", &directory), Ok((EventKind::Call, vec![21])));
+    assert_eq!(resolved("left:reply(square)", &directory), Ok((EventKind::Return, vec![21])));
+    assert_eq!(resolved("left:call", &directory), Ok((EventKind::Call, vec![20])));
+    assert_eq!(resolved("left:reply", &directory), Ok((EventKind::Return, vec![21])));
+}
+
+#[test]
+fn a_name_that_two_nodes_have_is_refused_with_what_tells_them_apart() {
+    let mut directory = directory();
+    directory.nodes[1].name = Some("left".into());
+    directory.nodes[1].aliases = vec!["B.0".into()];
+    let error = resolve(&parse("left:send(ring)").unwrap(), &directory).unwrap_err().to_string();
+    assert!(error.contains("several nodes are called `left`") && error.contains("\"A.0\" or \"B.0\""), "{error}");
+    assert!(resolve(&parse("\"A.0\":send(ring)").unwrap(), &directory).is_ok());
+}
+
+#[test]
 fn a_port_is_the_one_with_its_name_that_messages_go_through_that_way() {
     assert_eq!(event("left:send(ring)"), (EventKind::Send, vec![0]));
     assert_eq!(event("left:recv(ring)"), (EventKind::Receive, vec![1]));

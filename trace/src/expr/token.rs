@@ -34,6 +34,9 @@ impl PartialEq<&str> for Token {
 /// How deep parentheses and signs may nest: more than any program has room for, and few enough for our own stack.
 const MAX_DEPTH: usize = 32;
 
+/// How many tokens one condition may have: each operator in it may be a level of its own.
+const MAX_LENGTH: usize = 1000;
+
 /// Every sign, the longer before those they begin with. Words that mean a sign follow in `sign_of`.
 const SIGNS: [&str; 26] = [
     "->", "==", "!=", "<=", ">=", "&&", "||", "(", ")", ".", ":", "|", "&", "^", "+", "-", "*", "/", "%", "<", ">",
@@ -137,8 +140,18 @@ fn unknown(text: &str, at: usize) -> ExprError {
 }
 
 fn check_depth(text: &str, tokens: &[Token]) -> std::result::Result<(), ExprError> {
-    let (mut open, mut signs) = (0usize, 0usize);
+    let (mut open, mut signs, mut length) = (0usize, 0usize, 0usize);
     for token in tokens {
+        length = if matches!(token.kind, Kind::Sign("->" | "|" | "&" | "," | ";" | "{" | "}" | "=")) {
+            0
+        } else {
+            length + 1
+        };
+        if length > MAX_LENGTH {
+            let advice =
+                format!("a condition has at most {MAX_LENGTH} names, numbers and signs; split it with `&` or `|`");
+            return Err(ExprError::new(text, token.span.clone(), "this is too long", advice));
+        }
         match token.kind {
             Kind::Sign("(") => open += 1,
             Kind::Sign(")") => open = open.saturating_sub(1),

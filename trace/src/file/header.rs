@@ -1,5 +1,6 @@
 //! What a trace says of the system it was recorded from.
 use serde::{Deserialize, Serialize};
+use stillpoint_core::time::{CounterRate, TickRate};
 
 /// Everything that is needed to make sense of the logs, without the firmware at hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,10 +28,30 @@ pub struct BoardInfo {
     pub firmware: String,
     /// CRC-64/XZ of the ELF file, so that a trace is never read with the names of another build.
     pub identity: String,
-    /// Counts per second of its counter, if the firmware says so.
-    pub counter_hz: Option<u32>,
+    /// Ticks per second of its recorded times, if the firmware says so; read it by [`tick_rate`](Self::tick_rate).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick_hz: Option<TickRate>,
+    /// Counts per second of its counter. Recordings of earlier versions have this instead of `tick_hz`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter_hz: Option<CounterRate>,
     /// The names in its firmware: of watches, tracepoints, functions.
     pub names: Vec<NameInfo>,
+}
+
+impl BoardInfo {
+    /// The rate of its recorded times, if it is known.
+    ///
+    /// # Example: a recording of an earlier version, in which a tick was 16 counts
+    /// ```
+    /// use stillpoint_core::time::TickRate;
+    /// let board = r#"{"name":"A","firmware":"","identity":"","counter_hz":20000000,"names":[]}"#;
+    /// let board: stillpoint_trace::BoardInfo = serde_json::from_str(board).unwrap();
+    /// assert_eq!(board.tick_rate(), Some(TickRate(1_250_000)));
+    /// ```
+    #[must_use]
+    pub fn tick_rate(&self) -> Option<TickRate> {
+        self.tick_hz.or_else(|| self.counter_hz?.ticks()).filter(|rate| rate.0 > 0)
+    }
 }
 
 /// A name in a firmware, known to logs as a number.

@@ -1,5 +1,6 @@
 //! The records of one node, decoded from the pieces of its log.
 use stillpoint_core::log::{LogError, LogItem, LogReader, Record};
+use stillpoint_core::time::Ticks;
 
 /// Something a node's log says, and when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,15 +56,17 @@ pub struct Sync {
     /// The number of the event in the next record.
     pub number: u32,
     /// The time of the next record, in the node's ticks.
-    pub time: u64,
+    pub time: Ticks,
     /// The node's clock with the next record.
     pub clock: Vec<u32>,
     /// Messages sent or received on each port, with the next record.
     pub counts: Vec<u32>,
+    /// Where the count of each port begins: see [`Origins`](stillpoint_core::log::Origins).
+    pub origins: Vec<u32>,
 }
 
 /// A sync record of a node of which nothing is known. With it a reader can tell where records end.
-const ANY: [u8; 16] = [0x21, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+const ANY: [u8; 16] = [0x23, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// Decodes the log of one node, piece by piece.
 #[derive(Clone, Debug)]
@@ -176,7 +179,8 @@ impl Stream {
             },
             LogItem::Sync(sync) => {
                 self.placed = true;
-                let (clock, counts) = (sync.clock().collect(), sync.counts().collect());
+                let (clock, counts, origins) =
+                    (sync.clock().collect(), sync.counts().collect(), sync.origins().collect());
                 Item::Sync(Sync {
                     mode: sync.mode,
                     with_causes: sync.with_causes,
@@ -184,6 +188,7 @@ impl Stream {
                     time: sync.time,
                     clock,
                     counts,
+                    origins,
                 })
             }
             LogItem::Gap(dropped) => Item::Gap(dropped),

@@ -4,6 +4,7 @@ use super::*;
 use proptest::prelude::*;
 use std::path::Path;
 use stillpoint_core::log::{LogRing, LogWriter, Recording, Standing};
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{Event, EventNumber, NodeId, PortId};
 
 fn header() -> Header {
@@ -20,9 +21,10 @@ fn log(first: u32, events: u32) -> Vec<u8> {
             number: EventNumber(number),
             clock: &[number, 0],
             counts: &[number],
+            origins: &[0],
             recording: Recording::FULL,
         };
-        writer.push(&ring, &Event::send(PortId(0)), number, &standing);
+        writer.push(&ring, &Event::send(PortId(0)), Ticks(number), &standing);
     }
     let mut bytes = vec![0; 4096];
     let length = ring.peek(&mut bytes);
@@ -64,6 +66,17 @@ fn what_was_written_is_read_back_in_order() {
     assert_eq!((trace.damage.clone(), trace.ended), (None, None));
     assert_eq!(trace.header, header());
     assert!(numbers(&trace).into_iter().eq(1..=200));
+}
+
+#[test]
+fn a_file_cut_between_two_frames_is_said_to_have_no_end() {
+    let (file, starts) = example();
+    let notes = |file: &[u8]| crate::History::of(&parse(file).unwrap()).notes().to_vec();
+    let ended = [&file[..], &Body::End(7).encode()].concat();
+    assert!(!notes(&ended).contains(&crate::Note::NoEnd));
+    assert!(starts.iter().skip(1).all(|start| notes(&file[..*start]).contains(&crate::Note::NoEnd)));
+    // Damage says more than a missing end.
+    assert!(!notes(&file[..starts[1] + 1]).contains(&crate::Note::NoEnd));
 }
 
 /// Every cut: whole frames before it are read, and the offset of the first that is not whole is named.
@@ -133,10 +146,10 @@ fn a_log_that_does_not_go_on_where_it_ended_is_a_restart() {
 #[test]
 fn records_before_the_first_sync_record_are_kept_without_a_number() {
     let bytes = log(1, 3);
-    // The sync record of a system of two with one port: a byte each for kind, mode, nodes, ports, and six words.
-    let without_sync = &bytes[28..];
+    // The sync record of a system of two with one port: a byte each for kind, mode, nodes, ports, and seven words.
+    let without_sync = &bytes[32..];
     let mut items = Vec::new();
-    Stream::new().push(28, without_sync, |item| items.push(item));
+    Stream::new().push(32, without_sync, |item| items.push(item));
     assert_eq!(items.len(), 3, "{items:?}");
     assert!(items.iter().all(|item| matches!(item, Item::Unplaced(_))), "{items:?}");
 }

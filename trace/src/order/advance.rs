@@ -92,9 +92,14 @@ impl CausalOrder {
                 Some(Front::Record(record)) => {
                     let (record, wall) = (*record, state.queue.wall().unwrap_or(0));
                     let forced = state.forced.take();
+                    let is_news = state.sync.is_some() && !state.announced;
                     match self.deliver(node, record, wall, forced, &mut |event, clock| each(event, clock)) {
                         Ok(()) => self.nodes[node].queue.pop_record(),
-                        Err(wait) => return awoken | self.suspend(node, wait),
+                        Err(wait) => {
+                            // What the sync record before it says may be what others wait for.
+                            awoken |= if is_news { self.awoken(node as u8) } else { 0 };
+                            return awoken | self.suspend(node, wait);
+                        }
                     }
                 }
                 Some(Front::Other(_)) => {

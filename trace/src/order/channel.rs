@@ -18,19 +18,27 @@ struct Hole {
 /// A channel between one life of its sender and one of its receiver: both count messages from the beginning.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
-    /// The sender's first event that can be in it, and in which of its lives.
+    /// The sender's last event before it.
     pub opened: u32,
+    /// In which of the sender's lives.
     pub ordinal: u32,
     /// How many messages were sent.
     pub count: u32,
     /// The last message that was received.
     pub consumed: u32,
-    /// The life of the receiver that the messages are for, once it is known.
-    pub receiver: Option<u32>,
-    /// The sender's event after it last did not record all: the count may have begun anew unseen.
-    pub seam: Option<u32>,
+    /// Where it ended; none while the sender is in it.
+    ended: Option<Ended>,
     waiting: Sends,
     holes: VecDeque<Hole>,
+}
+
+/// Where a session ended.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    /// The last recorded event of the sender before the next session.
+    last: u32,
+    /// An event of the sender by which the session was over.
+    until: u32,
 }
 
 /// A receiver, as it asks for a message.
@@ -38,36 +46,23 @@ pub(super) struct Session {
 pub(super) struct Asks {
     /// Which of its lives.
     pub ordinal: u32,
-    /// Which message it knows the sender's event of, and that event or a later one.
-    pub knows: Option<Known>,
+    /// A message that it took in the present session; none if its log does not say.
+    pub anchor: Option<Anchor>,
     /// The sender's log is read up to that event.
     pub caught_up: bool,
 }
 
-/// What a receiver knew of the sender when it took a message.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+/// A message that a receiver took, and the sender's event that sent it: it tells in which session the receiver is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Anchor {
     pub message: u32,
-    /// An event of the sender: the send, or one after it.
     pub number: u32,
-    /// It is the send itself.
-    pub exactly: bool,
 }
 
-impl Known {
-    /// Whether a message can not have been sent before an event of the sender.
-    fn rules_out(&self, message: u32, before: u32) -> bool {
-        self.exactly && newer(message, self.message) && !newer(before, self.number)
-    }
-
+impl Anchor {
     /// Whether an event of the sender can have sent a message.
-    #[inline]
     fn allows(&self, message: u32, number: u32) -> bool {
-        match (self.exactly, message == self.message) {
-            (false, _) => true,
-            (true, true) => number == self.number,
-            (true, false) => newer(number, self.number) == newer(message, self.message),
-        }
+        message != self.message || number == self.number
     }
 }
 
@@ -95,9 +90,10 @@ const HOLES: usize = 64;
 const MOST_WAITING: usize = 1 << 16;
 
 impl Session {
+    /// A session that begins after the sender's event `opened`.
     pub fn new(opened: u32, ordinal: u32) -> Self {
         let (waiting, holes) = (Sends::default(), VecDeque::new());
-        Self { opened, ordinal, count: 0, consumed: 0, receiver: None, seam: None, waiting, holes }
+        Self { opened, ordinal, count: 0, consumed: 0, ended: None, waiting, holes }
     }
 
     /// Messages up to `count` were sent and not recorded; `until` is the sender's next event that is.
@@ -146,40 +142,30 @@ impl Session {
         }
     }
 
-    /// Whether no other session can be meant, where there is only this.
+    /// Whether the receiver is in this session, where there is only this.
     fn is_certain(&self, asks: &Asks) -> bool {
-        self.receiver == Some(asks.ordinal)
-            && if asks.knows.is_some() { asks.caught_up } else { self.ordinal == asks.ordinal }
-    }
-
-    /// What was sent before the gap was to the receiver's former life.
-    fn forget_before_seam(&mut self) {
-        let Some(seam) = self.seam else { return };
-        while self.waiting.front().is_some_and(|sent| newer(seam, sent.number)) {
-            self.waiting.pop();
+        match asks.anchor {
+            Some(anchor) => asks.caught_up && newer(anchor.number, self.opened),
+            None => self.ordinal == asks.ordinal,
         }
     }
 
     fn ask(&mut self, asks: &Asks, message: u32, clock: &mut [[u32; LANES]]) -> Answer {
-        if self.receiver.is_some_and(|receiver| receiver != asks.ordinal) {
-            // The receiver was reset, so the count began anew: in a gap, or before it had begun, or it is still to come.
-            if self.seam.is_none() && !asks.caught_up {
-                return Answer::NotYet;
-            }
-            self.forget_before_seam();
-            self.holes.clear();
+        if let (Some(ended), Some(anchor)) = (self.ended, asks.anchor)
+            && newer(anchor.number, ended.last)
+        {
+            // Its send is not recorded, and it may be of a session of which nothing is.
+            return Answer::Hole { until: Some(ended.until), before_recording: false };
         }
-        self.receiver = Some(asks.ordinal);
         if !newer(message, self.consumed) {
-            // Where something is missing the count may have begun anew unseen.
-            let unknown = Answer::Hole { until: None, before_recording: false };
-            return if self.seam.is_none() { Answer::Twice } else { unknown };
+            return Answer::Twice;
         }
         while let Some(front) = self.waiting.front() {
             if newer(front.message, message) {
                 break;
             }
-            let found = front.message == message && asks.knows.is_none_or(|known| known.allows(message, front.number));
+            let found =
+                front.message == message && asks.anchor.is_none_or(|anchor| anchor.allows(message, front.number));
             let number = front.number;
             if found {
                 merge_rows(clock, front.clock);
@@ -189,15 +175,16 @@ impl Session {
                 self.consumed = message;
                 return Answer::Sent { number, taint };
             }
-            // Otherwise it was received when the receiver did not record, or is of a count that ended unseen.
+            // Otherwise it was received when the receiver did not record.
         }
         if newer(message, self.count) {
-            return Answer::NotYet;
+            return match self.ended {
+                Some(ended) => Answer::Hole { until: Some(ended.until), before_recording: false },
+                None => Answer::NotYet,
+            };
         }
         self.consumed = message;
-        // One that ended before what the receiver knew with an earlier message is of a count that is over.
-        let is_over = |hole: &Hole| asks.knows.is_some_and(|known| known.rules_out(message, hole.until));
-        let within = |hole: &&Hole| !newer(hole.first, message) && !newer(message, hole.last) && !is_over(hole);
+        let within = |hole: &&Hole| !newer(hole.first, message) && !newer(message, hole.last);
         let hole = self.holes.iter().find(within);
         let before_recording = hole.is_some_and(|hole| hole.before_recording);
         Answer::Hole { until: hole.map(|hole| hole.until), before_recording }
@@ -225,7 +212,23 @@ impl Channel {
 
     /// Looks for a message that a receive asks for, and merges what is known of it into the receiver's clock.
     pub fn ask(&mut self, asks: &Asks, message: u32, clock: &mut [[u32; LANES]]) -> Answer {
-        let Some(at) = self.find(asks) else { return Answer::NotYet };
+        if self.opened == 1 || asks.anchor.is_some() && !asks.caught_up {
+            return Answer::NotYet;
+        }
+        let oldest = self.older.len();
+        let mut sessions = std::iter::once(&self.newest).chain(&self.older);
+        // The place of the session that the receiver is in, the newest being the first.
+        let at = match asks.anchor {
+            Some(anchor) => sessions.position(|session| newer(anchor.number, session.opened)),
+            None => match sessions.next_back() {
+                Some(session) if session.ordinal == asks.ordinal => Some(oldest),
+                _ => return Answer::NotYet,
+            },
+        };
+        let Some(at) = at else {
+            let first = self.older.last().unwrap_or(&self.newest);
+            return Answer::Hole { until: Some(first.opened.wrapping_add(1)), before_recording: true };
+        };
         // A receiver that has come to a session never asks for an older one.
         self.older.truncate(at);
         self.older.last_mut().unwrap_or(&mut self.newest).ask(asks, message, clock)
@@ -237,10 +240,12 @@ impl Channel {
         NonZeroU32::new(self.opened).filter(|_| certain).map(Settled)
     }
 
-    /// Begins a session. What was settled is no longer.
-    pub fn open(&mut self, session: Session) {
-        let before = std::mem::replace(&mut self.newest, session);
+    /// Begins a session, after the sender's recorded event `last`. What was settled is no longer.
+    pub fn open(&mut self, session: Session, last: u32) {
+        let until = session.opened.wrapping_add(1);
+        let mut before = std::mem::replace(&mut self.newest, session);
         if self.opened != 1 {
+            before.ended = Some(Ended { last, until });
             self.older.insert(0, before);
         }
         self.opened += 1;
@@ -251,7 +256,6 @@ impl Channel {
     pub fn next<const P: usize>(
         &mut self,
         settled: Option<Settled>,
-        knows: Option<&Known>,
         message: u32,
         clock: &mut [[u32; LANES]; P],
     ) -> Option<u32> {
@@ -260,9 +264,7 @@ impl Channel {
         }
         let session = &mut self.newest;
         let (number, sent) = session.waiting.clear_front::<P>(message)?;
-        // A session's first message says in which life the sender is; a plain record does not.
-        let doubts = |known: &Known| message == 1 || !known.allows(message, number);
-        if !newer(message, session.consumed) || knows.is_some_and(doubts) {
+        if !newer(message, session.consumed) {
             return None;
         }
         merge_rows(clock, sent);
@@ -281,18 +283,6 @@ impl Channel {
         let count = self.newest.count;
         let is_next = message.wrapping_sub(1) == count && self.newest.waiting.front().is_none();
         (self.is_settled(settled) && is_next).then_some(count)
-    }
-
-    /// The place of the session that a receiver asks about, the newest being the first.
-    fn find(&self, asks: &Asks) -> Option<usize> {
-        let oldest = self.older.len();
-        let mut sessions = std::iter::once(&self.newest).chain(&self.older);
-        match asks.knows {
-            _ if self.opened == 1 => None,
-            // What was sent before the recording is in the first.
-            Some(known) => Some(sessions.position(|session| !newer(session.opened, known.number)).unwrap_or(oldest)),
-            None => sessions.next_back().filter(|session| session.ordinal == asks.ordinal).map(|_| oldest),
-        }
     }
 
     /// Whether nothing came since its only session counted so many.

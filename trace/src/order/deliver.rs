@@ -26,6 +26,7 @@ impl CausalOrder {
         if self.goes_back(node, &record) {
             return Ok(());
         }
+        self.announce(node, Some(&record));
         if forced.is_none() {
             self.wait_for_known(node)?;
         }
@@ -36,6 +37,9 @@ impl CausalOrder {
         };
         let mut partner = None;
         let synced = self.nodes[node].sync.is_some();
+        // What its own clock says does not go back behind a reset of another node.
+        let mut before = std::mem::take(&mut self.scratch);
+        before.clone_from(&self.nodes[node].clock);
         // Once: a receive may come here again after it had to wait.
         if !std::mem::replace(&mut self.nodes[node].prepared, true) {
             if self.begins_life(node, &record) {
@@ -46,32 +50,51 @@ impl CausalOrder {
             }
         }
         if let Some((port, message)) = received {
-            self.know_sender(node, port, message, exact);
-            let from = match self.learn(node, port, message, exact) {
-                Learned::NotYet { from, channel }
+            let from = match self.learn(node, port, message) {
+                Learned::NotYet { from, channel, number }
                     if !exact && forced.is_none() && !self.nodes[usize::from(from)].is_done() =>
                 {
-                    return Err(Wait::Message { node: from, channel, after: None });
+                    return Err(match number {
+                        Some(number) => Wait::Event { node: from, number },
+                        None => Wait::Message { node: from, channel, after: None },
+                    });
                 }
                 learned => learned,
             };
-            self.nodes[node].ports[port].count = message;
+            self.regain(node, port, number);
             partner = self.note_receive(node, port, number, from, exact, forced);
         }
         (self.nodes[node].sync, self.nodes[node].prepared) = (None, false);
         self.raise_to_told(node, synced);
+        if exact {
+            self.learn_lives_since(node, before.as_flattened());
+        }
+        self.scratch = before;
         let state = &mut self.nodes[node];
         raise(&mut state.clock.as_flattened_mut()[node], number);
-        if exact || state.taint.as_ref().is_some_and(|taint| !taint.lasts(state.clock.as_flattened())) {
+        let is_over = |taint: &Option<Box<Taint>>| {
+            taint.as_ref().is_some_and(|taint| !taint.lasts(state.clock.as_flattened(), &self.regained))
+        };
+        let (forgets, regains) = (exact || is_over(&state.taint), is_over(&state.inherited));
+        if forgets {
             state.taint = None;
         }
-        (state.last, state.gap) = (Some(number), false);
+        if regains {
+            state.inherited = None;
+        }
+        state.last = Some(number);
+        if counts(record.event.kind) {
+            state.first.get_or_insert(number);
+            state.is_starting = false;
+        }
+        // A node can halt before it starts: what is missing may still reach up to its start.
+        state.gap &= !counts(record.event.kind);
         if record.event.kind == EventKind::Send {
             self.keep_send(node, &record);
         }
         let state = &mut self.nodes[node];
         state.plain = state.is_plain();
-        let past = state.taint.as_ref().map_or(Past::Known, |taint| Past::Unknown { why: taint.why });
+        let past = state.doubt().map_or(Past::Known, |doubt| Past::Unknown { why: doubt.why });
         let event = event_of(node, number, &record, wall, partner, past);
         each(&event, &state.clock.as_flattened()[..self.width]);
         Ok(())
@@ -80,7 +103,8 @@ impl CausalOrder {
     /// A node that was reset and halts before it has started has no number yet: the halt comes after its last event.
     fn place_halt(&mut self, node: usize, record: &mut Record) {
         let state = &mut self.nodes[node];
-        if let Some(last) = state.last.filter(|last| !counts(record.event.kind) && newer(*last, record.number.0)) {
+        let last = state.last.unwrap_or(0);
+        if !counts(record.event.kind) && (state.is_starting || state.last.is_some() && newer(last, record.number.0)) {
             record.number = EventNumber(last);
             (state.sync, state.raised) = (None, 0);
         }
@@ -128,6 +152,7 @@ impl CausalOrder {
         let state = &self.nodes[node];
         let epoch = |number| EventNumber(number).epoch();
         match state.last {
+            _ if state.is_starting && !counts(record.event.kind) => false,
             None => true,
             // The reset itself is in the gap.
             Some(last) => record.event.kind == EventKind::Reset || state.gap && epoch(record.number.0) != epoch(last),
@@ -139,24 +164,16 @@ impl CausalOrder {
         let Some(sync) = self.nodes[node].sync.take() else { return };
         for (port, message) in self.recount(node, &sync, record) {
             // All that the node took without a record came before the last of it, for a channel keeps the order.
-            if let Learned::NotYet { from, .. } = self.learn(node, port, message, exact)
+            self.regain(node, port, record.number.0);
+            if let Learned::NotYet { from, .. } = self.learn(node, port, message)
                 && !exact
             {
-                // With the event after the last that the node knew, all that led there is known.
-                let told = self.nodes[node].told.get(usize::from(from)).map(|told| told.wrapping_add(1));
-                self.nodes[node].add_taint(Taint::new(self.width, from, told, Why::NotRecorded(from)));
+                // With the event after the one that sent it, all that led there is known.
+                let sent = self.nodes[node].ports[port].anchor.map(|anchor| anchor.number.wrapping_add(1));
+                self.nodes[node].add_taint(Taint::new(self.width, from, sent, Why::NotRecorded(from)));
             }
         }
         self.nodes[node].sync = Some(sync);
-    }
-
-    /// A session's first message says in which life the sender is.
-    fn know_sender(&mut self, node: usize, port: usize, message: u32, exact: bool) {
-        let state = &mut self.nodes[node];
-        if message == 1 || state.ports[port].knows.is_none() {
-            let knows = if exact || state.sync.is_some() { state.known_of(port, message, true) } else { None };
-            state.ports[port].know(knows);
-        }
     }
 
     /// What a receive taught, as far as it goes. Says which event sent the message.
@@ -180,8 +197,7 @@ impl CausalOrder {
                 (Why::NotRecorded(from), self.nodes[node].forced_until)
             }
             Learned::NotYet { from, .. } if forced.is_some() => (forced.unwrap_or(Why::Silent(from)), None),
-            Learned::NotYet { from, .. } if self.lives[usize::from(from)].is_empty() => (Why::After(from), None),
-            Learned::NotYet { from, .. } => (Why::WhichLife(from), None),
+            Learned::NotYet { from, .. } => (Why::After(from), None),
             Learned::Twice => {
                 let why = "it takes a message that was taken before".to_owned();
                 self.notes.push(Note::Impossible { event, why });
@@ -223,11 +239,10 @@ impl CausalOrder {
     /// Keeps the clock of a send for its receive.
     fn keep_send(&mut self, node: usize, record: &Record) {
         let state = &mut self.nodes[node];
-        let port = &mut state.ports[usize::from(record.event.arg) % MAX_PORTS];
+        let port = &state.ports[usize::from(record.event.arg) % MAX_PORTS];
         let (message, number) = (record.message.unwrap_or(0), record.number.0);
-        port.count = message;
         if let Some(session) = port.channel.and_then(|at| self.channels[at].current()) {
-            session.send(message, number, &state.clock, state.taint.as_deref());
+            session.send(message, number, &state.clock, state.doubt().as_deref());
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Causal order from the logs of all nodes: topological sorting as they come (Hyder 6.3).
 //!
 //! An event is delivered when everything that happened before it was. A receive finds its send by counting: the n-th
-//! message taken from a channel is the n-th that was put in, between one life of the sender and one of the receiver; sync
-//! records say where the counts stand after a gap. Where nodes carry vector stamps and log what changed, those entries
+//! message taken from a channel is the n-th that was put in, in a session between one life of the sender and one of the
+//! receiver. Sync records name the session at both ends: the sender's by the event before it, the receiver's by an event
+//! that sent one of its messages. They also say where the counts stand after a gap. Where nodes carry vector stamps and log what changed, those entries
 //! are used as well, so order stays exact among what a restricted recording left.
 //!
 //! What no successor needs is dropped (6.3.2): a send's clock lives until its receive, and nothing else is kept. What is
@@ -28,6 +29,7 @@ use node::Node;
 use plain::Progress;
 use stillpoint_core::MAX_NODES;
 use stillpoint_core::log::Record;
+use sync::Life;
 
 /// Sorts the logs of all nodes as they come.
 ///
@@ -36,13 +38,13 @@ use stillpoint_core::log::Record;
 /// # Example: two nodes, read in the wrong order
 /// ```
 /// use stillpoint_core::log::Record;
-/// use stillpoint_core::{Event, EventNumber, PortId};
+/// use stillpoint_core::{Event, EventNumber, PortId, time::Ticks};
 /// use stillpoint_trace::{CausalOrder, ChannelInfo, Header, Item, NodeInfo, PortInfo};
 ///
 /// let node = |id, out| NodeInfo { id, ports: vec![PortInfo { out, peer: 1 - id, ..PortInfo::default() }], ..NodeInfo::default() };
 /// let channels = vec![ChannelInfo { from: 0, out: 0, to: 1, into: 0 }];
 /// let header = Header { nodes: vec![node(0, true), node(1, false)], channels, ..Header::default() };
-/// let record = |event| Item::Record(Record { event, number: EventNumber(1), time: 5, message: Some(1) });
+/// let record = |event| Item::Record(Record { event, number: EventNumber(1), time: Ticks(5), message: Some(1) });
 ///
 /// let (mut order, mut seen) = (CausalOrder::new(&header), Vec::new());
 /// order.push(1, 0, record(Event::receive(PortId(0))), &mut |event, _| seen.push(event.id.node));
@@ -57,8 +59,13 @@ pub struct CausalOrder {
     width: usize,
     nodes: Vec<Node>,
     channels: Vec<Channel>,
-    /// For each life of a node but its first: its first event, and what had happened before it.
-    lives: Vec<Vec<(u32, Vec<[u32; LANES]>)>>,
+    /// The lives of each node but its first.
+    lives: Vec<Vec<Life>>,
+    /// For each node the event with which all is known again that was lost with its resets; none if nothing was, or it is
+    /// not known yet.
+    regained: Vec<Option<u32>>,
+    /// Room for a clock.
+    scratch: Vec<[u32; LANES]>,
     /// Who waits for something of each node, one bit a node.
     waiters: Vec<u32>,
     /// How many wait for nothing but the next message of a channel, which knows who does.
@@ -86,6 +93,8 @@ impl CausalOrder {
             nodes: vec![Node::new(width); width],
             channels: Vec::new(),
             lives: vec![Vec::new(); width],
+            regained: vec![None; width],
+            scratch: Vec::new(),
             waiters: vec![0; width],
             patient: 0,
             notes: Vec::new(),
@@ -150,9 +159,9 @@ impl CausalOrder {
     ///
     /// # Example: three tracepoints
     /// ```
-    /// # use stillpoint_core::{Event, EventNumber, log::Record};
+    /// # use stillpoint_core::{Event, EventNumber, log::Record, time::Ticks};
     /// # use stillpoint_trace::{CausalOrder, Header, NodeInfo};
-    /// let record = |number| Record { event: Event::local(7), number: EventNumber(number), time: 5, message: None };
+    /// let record = |number| Record { event: Event::local(7), number: EventNumber(number), time: Ticks(5), message: None };
     /// let mut order = CausalOrder::new(&Header { nodes: vec![NodeInfo::default()], ..Header::default() });
     /// let mut clocks = Vec::new();
     /// order.extend(0, 0, &[record(1), record(2), record(3)], &mut |_, clock| clocks.push(clock[0]));

@@ -1,9 +1,10 @@
 //! What is known of one node while its log is read.
-use super::channel::{Known, Settled};
+use super::channel::{Anchor, Settled};
 use super::clock::{self, LANES, newer};
 use super::queue::{Front, Queue};
 use super::taint::Taint;
 use crate::{Item, Sync, Why};
+use std::borrow::Cow;
 use stillpoint_core::MAX_PORTS;
 
 /// The highest mode in which not every event is recorded.
@@ -35,19 +36,10 @@ pub(super) struct Port {
     /// Who is at the other end, whether or not it is in the trace.
     pub peer: Option<u8>,
     pub out: bool,
-    /// Messages sent or received in the present session.
-    pub count: u32,
-    /// What the node knew of its peer with a message of the present session.
-    pub knows: Option<Known>,
+    /// A message that the node took in the present session.
+    pub anchor: Option<Anchor>,
     /// It has asked all there is to ask about the channel.
     pub settled: Option<Settled>,
-}
-
-impl Port {
-    /// Another thing is known of the peer, or nothing.
-    pub fn know(&mut self, knows: Option<Known>) {
-        (self.knows, self.settled) = (knows, None);
-    }
 }
 
 /// A node, read so far.
@@ -66,14 +58,25 @@ pub(super) struct Node {
     pub vector: bool,
     /// Everything that happened before its last event.
     pub clock: Vec<[u32; LANES]>,
-    /// What of that is not known.
+    /// What of that is not known, of the present life.
     pub taint: Option<Box<Taint>>,
+    /// What of that is not known from before a reset, its own or another node's: its own clock does not tell.
+    pub inherited: Option<Box<Taint>>,
+    /// Ports by which it may have learned something that was lost with a reset, one bit a port: until a message comes by
+    /// each of them, which brings all that came by it before.
+    pub doubted: u32,
+    /// The log did not go on where it ended before the next record.
+    pub restarted: bool,
     /// The clock as the node's own log told it.
     pub told: Vec<u32>,
     /// The entries of `told` that the items before the next record raised, one bit a node.
     pub raised: u32,
     /// A sync record stands before the next record.
     pub sync: Option<Box<Sync>>,
+    /// The next record is of a node that was reset and has not started.
+    pub is_starting: bool,
+    /// The channels know all that the sync record says.
+    pub announced: bool,
     /// Records carry the clock entries that changed.
     pub carries_causes: bool,
     /// The mode of the last sync record.
@@ -86,6 +89,8 @@ pub(super) struct Node {
     pub forced_until: Option<u32>,
     /// The counts are set for the record at the front of the queue.
     pub prepared: bool,
+    /// The first event that was read.
+    pub first: Option<u32>,
     /// The last event; none before the first.
     pub last: Option<u32>,
     /// Which life it is in.
@@ -107,15 +112,21 @@ impl Node {
             vector: false,
             clock: clock::row(width),
             taint: None,
+            inherited: None,
+            doubted: 0,
+            restarted: false,
             told: vec![0; width],
             raised: 0,
             sync: None,
+            is_starting: false,
+            announced: false,
             carries_causes: false,
             mode: None,
             gap: true,
             forced: None,
             forced_until: None,
             prepared: false,
+            first: None,
             last: None,
             ordinal: 0,
             ports: [Port::default(); MAX_PORTS],
@@ -127,8 +138,8 @@ impl Node {
     /// The number of the next record; none if nothing can be said.
     pub fn next(&self) -> Option<u32> {
         self.sync.as_ref().map(|sync| sync.number).or_else(|| match self.queue.front()? {
-            Front::Record(record) => Some(record.number.0),
-            Front::Other(_) => None,
+            Front::Record(record) if !self.is_starting => Some(record.number.0),
+            Front::Record(_) | Front::Other(_) => None,
         })
     }
 
@@ -142,15 +153,16 @@ impl Node {
         }
     }
 
-    /// What it knows of the peer behind a port, together with a message; `taken` says that it took the message just now.
-    pub fn known_of(&self, port: usize, message: u32, taken: bool) -> Option<Known> {
-        let peer = usize::from(self.ports.get(port)?.peer?);
-        let number = *self.told.get(peer)?;
-        // A vector may have come by way of others; what the node did not know before, it knows from this message.
-        let is_complete = self.taint.is_none() && !self.gap && self.last.is_some();
-        let is_news = self.clock.as_flattened().get(peer).is_some_and(|before| newer(number, *before));
-        let exactly = !self.vector || taken && is_complete && is_news;
-        (number != 0 && message != 0).then_some(Known { message, number, exactly })
+    /// What of its past is not known, in whatever life it was lost.
+    pub fn doubt(&self) -> Option<Cow<'_, Taint>> {
+        match (&self.taint, &self.inherited) {
+            (Some(mine), Some(inherited)) => {
+                let mut both = inherited.as_ref().clone();
+                both.merge(mine);
+                Some(Cow::Owned(both))
+            }
+            (mine, inherited) => mine.as_deref().or(inherited.as_deref()).map(Cow::Borrowed),
+        }
     }
 
     /// Whether messages may have been sent, up to what is in the queue, that the log does not show.
@@ -166,7 +178,8 @@ impl Node {
     /// Whether there is nothing about the next record that only the long way can deal with.
     pub fn is_plain(&self) -> bool {
         let nothing_to_say = self.sync.is_none() && self.raised == 0 && !(self.vector && self.carries_causes);
-        let nothing_wrong = self.taint.is_none() && !self.gap && self.over.is_none();
+        let nothing_wrong =
+            self.taint.is_none() && self.inherited.is_none() && self.doubted == 0 && !self.gap && self.over.is_none();
         nothing_to_say && nothing_wrong && self.last.is_some() && !self.prepared && self.forced.is_none()
     }
 

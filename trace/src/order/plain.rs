@@ -3,12 +3,13 @@
 //! It does what [`deliver`](CausalOrder::deliver) does where nothing was lost, nothing was left out, no life begins and
 //! no message is in question. Whatever else there is goes the long way. All records that were read at once go through
 //! here together, so that the node is looked up once.
-use super::channel::{Asks, Channel};
+use super::channel::Channel;
 use super::clock::{LANES, newer, raise};
 use super::node::{Node, Port, Wait};
 use super::{CausalOrder, Sink};
 use crate::{Event, EventId, Past};
 use stillpoint_core::log::Record;
+use stillpoint_core::time::Ticks;
 use stillpoint_core::{EventKind, MAX_PORTS};
 
 /// How far the quick way led. Nothing was changed by the first record that did not go it.
@@ -57,7 +58,7 @@ impl CausalOrder {
         }
         let id = EventId { node: node as u8, number: latest };
         let what = stillpoint_core::Event::local(0);
-        let mut event = Event { id, time: Some(0), wall, what, message: None, partner: None, past: Past::Known };
+        let mut event = Event { id, time: Some(Ticks(0)), wall, what, message: None, partner: None, past: Past::Known };
         let (mut left, mut awoken) = (records.iter(), 0);
         while let [record, ..] = left.as_slice() {
             let (kind, number) = (record.event.kind, record.number.0);
@@ -92,16 +93,18 @@ impl CausalOrder {
 
     /// What a node waits for that could not go the quick way with a record; none if it must go the long way.
     pub(super) fn wait_of(&mut self, node: usize, record: &Record) -> Option<Wait> {
-        let (state, message) = (self.nodes.get_mut(node)?, record.message.unwrap_or(0));
+        let (state, message) = (self.nodes.get(node)?, record.message.unwrap_or(0));
         if record.event.kind != EventKind::Receive || !newer(record.number.0, state.last?) {
             return None;
         }
-        let port = &mut state.ports[usize::from(record.event.arg) % MAX_PORTS];
-        let at = port.channel?;
+        let place = usize::from(record.event.arg) % MAX_PORTS;
+        let at = state.ports[place].channel?;
         let channel = self.channels.get(at)?;
-        if port.settled.is_none() && port.peer == Some(channel.from) {
-            port.settled = channel.settled(&Asks { ordinal: state.ordinal, knows: port.knows, caught_up: false });
+        if state.ports[place].settled.is_none() && state.ports[place].peer == Some(channel.from) {
+            let asks = self.asks(node, place, channel.from);
+            self.nodes.get_mut(node)?.ports[place].settled = channel.settled(&asks);
         }
+        let port = &self.nodes.get(node)?.ports[place];
         let (from, count) = (channel.from, channel.lacks(port.settled, message)?);
         let comes = self.nodes.get(usize::from(from)).is_some_and(|sender| !sender.is_done());
         comes.then_some(Wait::Message { node: from, channel: at, after: Some(count) })
@@ -111,14 +114,13 @@ impl CausalOrder {
 /// Keeps the clock of a message for its receive. Says who waited for it.
 #[inline(always)]
 fn send<const P: usize>(
-    ports: &mut [Port; MAX_PORTS],
+    ports: &[Port; MAX_PORTS],
     channels: &mut [Channel],
     record: &Record,
     clock: &[[u32; LANES]; P],
 ) -> u32 {
     let message = record.message.unwrap_or(0);
-    let port = &mut ports[usize::from(record.event.arg) % MAX_PORTS];
-    port.count = message;
+    let port = &ports[usize::from(record.event.arg) % MAX_PORTS];
     let Some(channel) = port.channel.and_then(|at| channels.get_mut(at)) else { return 0 };
     // A node that is plain has begun a life, and with it a session of each channel.
     channel.newest.send_clear(message, record.number.0, clock);
@@ -128,15 +130,14 @@ fn send<const P: usize>(
 /// Learns what led to a message. Says which event sent it; none if that is not known so quickly.
 #[inline(always)]
 fn receive<const P: usize>(
-    ports: &mut [Port; MAX_PORTS],
+    ports: &[Port; MAX_PORTS],
     channels: &mut [Channel],
     record: &Record,
     clock: &mut [[u32; LANES]; P],
 ) -> Option<EventId> {
     let message = record.message.unwrap_or(0);
-    let port = &mut ports[usize::from(record.event.arg) % MAX_PORTS];
+    let port = &ports[usize::from(record.event.arg) % MAX_PORTS];
     let channel = channels.get_mut(port.channel?)?;
-    let number = channel.next(port.settled, port.knows.as_ref(), message, clock)?;
-    port.count = message;
+    let number = channel.next(port.settled, message, clock)?;
     Some(EventId { node: channel.from, number })
 }

@@ -184,7 +184,12 @@ mod tests {
     use stillpoint_core::{Event, EventNumber};
 
     fn record(number: u32) -> Record {
-        Record { event: Event::local(1), number: EventNumber(number), time: 0, message: None }
+        Record {
+            event: Event::local(1),
+            number: EventNumber(number),
+            time: stillpoint_core::time::Ticks(0),
+            message: None,
+        }
     }
 
     /// Far more than is kept after delivery go through, a few at a time, with something between them now and then.

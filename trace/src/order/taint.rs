@@ -7,13 +7,15 @@ use crate::Why;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Taint {
     until: Vec<Option<u32>>,
+    /// Nodes of which a part of the log was lost with a reset, one bit a node: see [`CausalOrder`](super::CausalOrder).
+    lost: u32,
     pub why: Why,
 }
 
 impl Taint {
     /// All that is missing happened before event `until` of `node`; never known if that is not known either.
     pub fn new(width: usize, node: u8, until: Option<u32>, why: Why) -> Self {
-        let mut taint = Self { until: vec![None; width], why };
+        let mut taint = Self { until: vec![None; width], lost: 0, why };
         if let Some(entry) = taint.until.get_mut(usize::from(node)) {
             // Half the numbers ahead: newer than anything that can be known.
             *entry = until.or(Some(NEVER));
@@ -21,8 +23,14 @@ impl Taint {
         taint
     }
 
+    /// What a node took in before a reset is missing, since that part of its log was not read.
+    pub fn lost(width: usize, node: u8) -> Self {
+        Self { until: vec![None; width], lost: 1 << node, why: Why::Unread(node) }
+    }
+
     /// Adds what another lacks.
     pub fn merge(&mut self, other: &Self) {
+        self.lost |= other.lost;
         for (mine, theirs) in self.until.iter_mut().zip(&other.until) {
             match (&mut *mine, theirs) {
                 (Some(NEVER), _) | (_, None) => {}
@@ -33,8 +41,13 @@ impl Taint {
         self.why = other.why;
     }
 
-    /// Whether something is missing still for one that knows `clock`.
-    pub fn lasts(&self, clock: &[u32]) -> bool {
+    /// Whether something is missing still for one that knows `clock`. `regained` says for each node with which of its events
+    /// all that it lost with resets is known again.
+    pub fn lasts(&self, clock: &[u32], regained: &[Option<u32>]) -> bool {
+        let mut lost = (0..clock.len()).filter(|node| self.lost >> node & 1 != 0);
+        if lost.any(|node| regained[node].is_none_or(|number| newer(number, clock[node]))) {
+            return true;
+        }
         let missing =
             |(until, known): (&Option<u32>, &u32)| until.is_some_and(|until| until == NEVER || newer(until, *known));
         self.until.iter().zip(clock).any(missing)

@@ -139,7 +139,7 @@ fn within_a_tick_the_version_says_who_had_the_object_first() {
         sketch.event(0, access_of(OBJECT, writes, 1, versions[0]));
         sketch.event(1, access_of(OBJECT, !writes || versions[0] != versions[1], 2, versions[1]));
         let mut history = sketch.history();
-        history.events.iter_mut().for_each(|event| event.time = Some(9));
+        history.events.iter_mut().for_each(|event| event.time = Some(stillpoint_core::time::Ticks(9)));
         let races = Races::of(&history);
         assert_eq!(races.races[0].first.event.node, first, "{versions:?}");
     }

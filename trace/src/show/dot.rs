@@ -1,5 +1,6 @@
 //! A graph in the language of Graphviz.
 use super::Graph;
+use crate::Printable;
 use std::fmt::Write as _;
 
 /// The graph as DOT: a cluster for each group, messages drawn thick.
@@ -43,11 +44,10 @@ pub fn dot(graph: &Graph, title: &str) -> String {
 
 fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
-    for letter in text.chars() {
+    for letter in Printable(text).to_string().chars() {
         match letter {
             '"' | '\\' => quoted.extend(['\\', letter]),
             '\n' => quoted.push_str("\\n"),
-            control if control.is_control() => quoted.push('\u{fffd}'),
             other => quoted.push(other),
         }
     }

@@ -1,5 +1,6 @@
 //! A page around a picture, with everything in it: no file beside it, nothing from the network.
 use super::style::{STYLE, escape};
+use crate::Printable;
 use serde_json::Value;
 
 /// The frame of a page.
@@ -41,6 +42,16 @@ function panzoom(click){const box=svg.viewBox.baseVal,all={x:0,y:0,w:box.width,h
   begin()}
 "#;
 
+/// The same data with every text in it made printable: scripts show them.
+fn printable(data: &Value) -> Value {
+    match data {
+        Value::String(text) => Printable(text).to_string().into(),
+        Value::Array(values) => values.iter().map(printable).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), printable(value))).collect(),
+        other => other.clone(),
+    }
+}
+
 /// A page around `picture`; `script` finds `data` under that name.
 pub(super) fn page(
     title: &str,
@@ -59,7 +70,7 @@ pub(super) fn page(
         }
     };
     // A script ends at the first `</script`, wherever it stands.
-    let data = data.to_string().replace('<', "\\u003c");
+    let data = printable(data).to_string().replace('<', "\\u003c");
     let (title, summary) = (escape(title), escape(summary));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\

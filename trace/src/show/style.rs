@@ -1,4 +1,5 @@
 //! What all pictures share: colours for light and dark, text for markup.
+use crate::Printable;
 
 /// Colours and type, on a light or a dark background as the reader prefers.
 pub(super) const STYLE: &str = "\
@@ -25,17 +26,15 @@ pub(super) fn width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
-/// A text as it stands in markup. What markup cannot say at all becomes a mark of its own.
+/// A text as it stands in markup, made printable.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in Printable(text).to_string().chars() {
         match letter {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            '\n' | '\t' => escaped.push(letter),
-            control if control.is_control() => escaped.push('\u{fffd}'),
             other => escaped.push(other),
         }
     }

@@ -1,5 +1,7 @@
 //! Pictures of histories drawn by hand, and of any history.
 use super::*;
+use crate::export::{Format, export};
+use crate::is_unprintable;
 use crate::{Builder, History, Item, Sketch};
 use proptest::prelude::*;
 use std::path::Path;
@@ -8,8 +10,11 @@ use stillpoint_core::{Event, EventKind};
 /// Three nodes, a message that overtakes nothing, a gap, a halt of all with one message in flight.
 fn example() -> History {
     let mut sketch = Sketch::new(&["motor", "sensor", "logger"]);
-    let firmware =
-        crate::BoardInfo { firmware: "target/motor.elf".into(), counter_hz: Some(1_000_000), ..Default::default() };
+    let firmware = crate::BoardInfo {
+        firmware: "target/motor.elf".into(),
+        tick_hz: Some(stillpoint_core::time::TickRate::MEGAHERTZ),
+        ..Default::default()
+    };
     sketch.header().boards = vec![firmware];
     for node in 0..3 {
         sketch.event(node, Event::new(EventKind::Reset, 0));
@@ -167,6 +172,44 @@ fn nothing_is_drawn_of_nothing() {
         roxmltree::Document::parse(&text).unwrap();
     }
     assert!(html(&History::default(), &none, "t").contains("0 events"));
+}
+
+/// Names that a terminal or a browser would obey: escape sequences, and overrides of the writing direction.
+#[test]
+fn names_that_change_the_display_are_escaped_in_every_picture_and_export() {
+    let mut sketch = Sketch::new(&["a\u{1b}[31m\u{202e}b", "=\u{200f}cmd\u{9b}\u{7}"]);
+    sketch.message(0, 1);
+    sketch.local(1, 3);
+    let history = sketch.history();
+    let all = Selection::all(&history);
+    let graph = Graph::new(&history, &all, GraphKind::Elaborated);
+    let title = "run\u{2066}\u{1b}";
+    let pictures = [
+        svg(&history, &all, title).svg,
+        html(&history, &all, title),
+        linked_html(&history, &all, &all, title),
+        graph_svg(&graph, title),
+        dot(&graph, title),
+    ];
+    let exports = [Format::Shiviz, Format::Json, Format::Csv].map(|format| {
+        let mut bytes = Vec::new();
+        export(&history, format, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    });
+    for text in pictures.iter().chain(&exports) {
+        let hidden: Vec<char> = text.chars().filter(|letter| is_unprintable(*letter)).collect();
+        assert!(hidden.is_empty(), "{hidden:?} in {text}");
+        assert!(text.contains("u{202e}") || text.contains("\\u202e") || text.contains("_b"), "{text}");
+    }
+    // A spreadsheet takes a cell that begins so for a formula.
+    let mut csv = csv::Reader::from_reader(exports[2].as_bytes());
+    let cells: Vec<String> =
+        csv.records().flat_map(|row| row.unwrap().iter().map(str::to_owned).collect::<Vec<_>>()).collect();
+    assert!(cells.iter().any(|cell| cell == r"'=\u{200f}cmd\u{9b}\u{7}"), "{cells:?}");
+    assert!(cells.iter().all(|cell| !cell.starts_with('=')), "{cells:?}");
+    // JSON keeps the names as they are.
+    let json: serde_json::Value = serde_json::from_str(&exports[1]).unwrap();
+    assert_eq!(json["events"][0]["node"], "a\u{1b}[31m\u{202e}b");
 }
 
 #[test]

@@ -6,14 +6,10 @@ use crate::{Event, Header};
 /// Times of different boards have no common beginning.
 #[must_use]
 pub fn time_text(header: &Header, event: &Event) -> String {
-    let hz =
-        header.node(event.id.node).and_then(|node| header.boards.get(node.board)).and_then(|board| board.counter_hz);
-    match (event.time, hz) {
-        (None, _) => "-".into(),
-        (Some(time), Some(hz)) if hz > 0 => {
-            let micros = u128::from(time) * 1_000_000 / u128::from(hz);
-            format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
-        }
-        (Some(time), _) => time.to_string(),
+    let board = header.node(event.id.node).and_then(|node| header.boards.get(node.board));
+    let Some(time) = event.time else { return "-".into() };
+    match board.and_then(|board| board.tick_rate()?.nanos(time)) {
+        Some(nanos) => format!("{}.{:06}", nanos / 1_000_000_000, nanos / 1_000 % 1_000_000),
+        None => time.0.to_string(),
     }
 }

@@ -67,9 +67,10 @@ impl<'a> Board<'a> {
             Nudges::new(NUDGES, FIRST_NUDGE, 2).map_err(|error| BoardError::Wire(letter(number), error))?;
         let builder = Machine::builder(MachineKind::Mps2An521)
             .elf(&image.path)
-            .semihosting(["relay".to_owned(), format!("board={}", letter(number))])
+            .words([format!("board={}", letter(number))])
             .shared_ram(true)
             .gdb(false)
+            .semihosting(true)
             .serial(Serial::Null)
             .serial(link);
         let machine = wires.into_iter().fold(builder, |builder, serial| builder.serial(serial)).start();

@@ -4,5 +4,13 @@ use super::{Tier, cargo_test_with_firmware};
 pub const TIER: Tier = Tier {
     name: "host",
     proves: "traces, library, command, simulator, the claims of the papers, and the agent without a chip",
-    run: || cargo_test_with_firmware(&["stillpoint-trace", "stillpoint", "stillpoint-tests", "stillpoint-agent"]),
+    run: || {
+        cargo_test_with_firmware(&[
+            "stillpoint-trace",
+            "stillpoint-analysis",
+            "stillpoint",
+            "stillpoint-tests",
+            "stillpoint-agent",
+        ])
+    },
 };

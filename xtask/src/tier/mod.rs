@@ -6,6 +6,7 @@ mod explore;
 mod host;
 mod lint;
 mod loom;
+mod preempt;
 mod probe;
 mod qemu;
 mod relay;
@@ -36,6 +37,7 @@ pub const TIERS: &[Tier] = &[
     probe::TIER,
     qemu::TIER,
     explore::TIER,
+    preempt::TIER,
     loom::TIER,
     relay::TIER,
     demo::TIER,

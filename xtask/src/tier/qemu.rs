@@ -6,6 +6,7 @@ use crate::footprint::kit_in;
 use crate::qemu;
 use crate::toolchain::{CORTEX_M33, Toolchain};
 use anyhow::{Context as _, ensure};
+use std::path::{Path, PathBuf};
 
 pub const TIER: Tier = Tier {
     name: "qemu",
@@ -28,10 +29,14 @@ fn run() -> anyhow::Result<()> {
     ensure!(!kit_in(elf)?.is_empty(), "{name} has the kit inside, and the check does not see it");
     Firmware::replay().build(toolchain)?;
     Firmware::sabotaged().build(toolchain)?;
-    let folder = images.first().and_then(|(_, elf)| elf.parent()).context("the agent has no examples")?;
+    let folder_of = |images: &[(String, PathBuf)]| {
+        images.first().and_then(|(_, elf)| elf.parent().map(Path::to_owned)).context("the agent has no examples")
+    };
+    let (folder, plain) = (folder_of(&images)?, folder_of(&without)?);
     let mut cargo = test_command(&["stillpoint"]);
     // The tests take each demo by its name from here.
-    cargo.args(["--no-fail-fast", "--features", "qemu-tests"]).env("STILLPOINT_FIRMWARE", folder);
+    cargo.args(["--no-fail-fast", "--features", "qemu-tests"]);
+    cargo.env("STILLPOINT_FIRMWARE", folder).env("STILLPOINT_PLAIN_FIRMWARE", plain);
     // Each test starts two machines with two busy cores each: one after the other.
     cargo.args(["--", "--test-threads", "1"]);
     Ok(command::run(&mut cargo)?)

@@ -52,7 +52,7 @@ fn run() -> anyhow::Result<()> {
 fn run_firmware(elf: &Path, mut serial: Vec<Serial>) -> anyhow::Result<String> {
     let (mut nudges, wires) = Nudges::new(WIRES, TICK, 1).context("no wires to QEMU")?;
     serial.extend(wires);
-    let builder = Machine::builder(MachineKind::Mps2An521).elf(elf).semihosting(["firmware"]).gdb(false);
+    let builder = Machine::builder(MachineKind::Mps2An521).elf(elf).semihosting(true).gdb(false);
     let mut machine = serial.into_iter().fold(builder, |builder, serial| builder.serial(serial)).start()?;
     let start = Instant::now();
     let mut exit = Exit::Running;

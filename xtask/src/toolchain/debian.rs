@@ -36,7 +36,7 @@ fn version(said: &str) -> Option<(u32, u32)> {
 pub fn install() -> Result<Toolchain, ToolchainError> {
     // Only Debian has these; everybody else needs rustup, by whichever way it comes.
     let elsewhere = Package { apt: "rustup", dnf: "rustup", pacman: "rustup", brew: "rustup" };
-    Apt::find().install(&PACKAGES, &elsewhere)?;
+    Apt::find().install(&PACKAGES, &elsewhere, || missing().is_none())?;
     missing().map_or(Ok(Toolchain::Debian), |what| Err(ToolchainError::Incomplete(what)))
 }
 

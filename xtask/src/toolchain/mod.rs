@@ -42,7 +42,7 @@ pub enum ToolchainError {
     #[error("Debian's Rust toolchain is missing: {0}")]
     Debian(#[from] InstallError),
     /// Debian's packages are installed, but not what the project needs.
-    #[error("apt installed {packages:?}, but {0} is not there; remove them and use rustup", packages = debian::PACKAGES)]
+    #[error("apt installed {packages:?} from fresh package lists, but {0} is not there; remove them and use rustup", packages = debian::PACKAGES)]
     Incomplete(&'static str),
     /// Neither way works.
     #[error("no compiler for {targets}:\n  by rustup: {rustup}\n  by Debian's toolchain: {debian}")]

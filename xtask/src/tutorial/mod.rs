@@ -4,6 +4,6 @@ mod bench;
 mod document;
 mod story;
 
-pub use bench::Bench;
+pub use bench::{Background, Bench};
 pub use document::{Document, Step};
 pub use story::first_difference;

@@ -6,6 +6,7 @@ mod lint;
 mod relay;
 mod setup;
 mod size;
+mod stock;
 mod test;
 mod tutorial;
 
@@ -28,6 +29,8 @@ pub enum Verb {
     Test(test::Args),
     /// Check format, lints and documentation, warnings denied.
     Lint(lint::Args),
+    /// Try stock probe-rs and gdb on an emulated board, every step checked; installs both.
+    Stock(stock::Args),
     /// Print flash and RAM of each demo with the kit and without it, side by side.
     Size(size::Args),
     /// Measure what it costs, in instructions, bytes and halts, beside the goals; writes BENCHMARKS.md.
@@ -44,6 +47,7 @@ impl Verb {
             Self::Relay(args) => relay::run(&args),
             Self::Test(args) => test::run(&args),
             Self::Lint(args) => lint::run(&args),
+            Self::Stock(args) => stock::run(&args),
             Self::Size(args) => size::run(&args),
             Self::Bench(args) => bench::run(&args),
         }

@@ -36,7 +36,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let flag = interrupted.clone();
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).context("cannot listen for Ctrl-C")?;
 
-    let bench = Bench::new(&firmware, program.executable()).context("cannot make a folder for the tutorial")?;
+    let programs = program.executable().parent().context("the program is in a folder")?;
+    let bench = Bench::new(&firmware, &[programs]).context("cannot make a folder for the tutorial")?;
     let mut outputs = Vec::new();
     for Step { command, output } in document.steps() {
         println!("$ {command}");

@@ -1,9 +1,8 @@
 //! Entries of the log as the user sees them.
+use crate::cli::paint::Paint;
 use crate::cli::{Output, paint};
-use anstyle::Style;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{BufWriter, Write as _};
 use std::time::{Duration, Instant};
 use stillpoint::System;
 use stillpoint::text_log::{Entry, Filter, Level, Line, Said};
@@ -65,7 +64,7 @@ impl Columns {
     }
 }
 
-fn style(level: Option<Level>) -> Style {
+fn style(level: Option<Level>) -> Paint {
     match level {
         Some(Level::Error) => paint::BAD,
         Some(Level::Warn) => paint::WARN,
@@ -96,7 +95,7 @@ impl Screen {
         self.lines
     }
 
-    /// Shows entries; false once nobody reads them any more.
+    /// Shows entries; false once the reader of standard output has gone.
     pub fn show(&mut self, entries: Vec<Entry>) -> bool {
         let mut text = String::new();
         for entry in entries {
@@ -116,12 +115,8 @@ impl Screen {
                 let _ = self.columns.write(&mut text, &entry);
             }
         }
-        if text.is_empty() {
-            return true;
-        }
-        // One write for all of it: who follows a fast log has better things to do.
-        let mut stdout = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
-        write!(stdout, "{text}").and_then(|()| stdout.flush()).is_ok()
+        // One write for all of it: a fast log leaves no time for more.
+        self.out.write_lines(&text)
     }
 
     /// Tells of lines that are missing, not more often than `every`.

@@ -18,7 +18,7 @@ use alias::Aliases;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use complete::{Completion, Names};
 use input::{Heard, Input, Printer};
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
 use stillpoint::{StateDir, breakpoint};
@@ -95,11 +95,8 @@ pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let file = context.file().ok();
     let history = file.and_then(|file| StateDir::of(&file).ok()).map(|state| state.history());
     let mut shell = Shell::new(context);
-    let exit = if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-        shell.converse(history)
-    } else {
-        Ok(shell.obey())
-    };
+    let exit =
+        if std::io::stdin().is_terminal() && out.is_terminal() { shell.converse(history) } else { Ok(shell.obey()) };
     for when in &shell.whens {
         let what =
             format!("breakpoint {} stays armed and stops the system; nobody runs its commands then", when.slot());
@@ -135,7 +132,7 @@ impl<'a> Shell<'a> {
             let began = printer.is_some();
             let clear = || {
                 if began {
-                    let _ = write!(std::io::stdout(), "\r\x1b[K");
+                    self.out.write(|to| write!(to, "\r\x1b[K"));
                 }
             };
             let looked = when.has_fired(self.context).and_then(|fired| {
@@ -281,14 +278,8 @@ impl<'a> Shell<'a> {
         let typed = match Typed::try_parse_from(&words) {
             Ok(typed) => typed,
             Err(error) => {
-                // What was asked for goes to standard output, what is wrong to standard error.
-                let text = error.render();
-                let _ = if error.use_stderr() {
-                    write!(anstream::stderr(), "{}", text.ansi())
-                } else {
-                    write!(anstream::stdout(), "{}", text.ansi())
-                };
-                return Ok(if error.use_stderr() { Exit::Usage } else { Exit::Ok });
+                let exit = self.out.parsed(&error);
+                return self.out.check().map(|()| exit);
             }
         };
         let out = if typed.json { Output::new(true) } else { self.out };
@@ -326,17 +317,17 @@ impl<'a> Shell<'a> {
     fn alias(&mut self, name: Option<String>, meaning: &[String]) -> Result<Exit, CliError> {
         let Some(name) = name else {
             for (name, meaning) in self.aliases.all() {
-                let _ = writeln!(anstream::stdout(), "{name}  {meaning}");
+                self.out.write_text(format_args!("{name}  {meaning}\n"));
             }
-            return Ok(Exit::Ok);
+            return self.out.check().map(|()| Exit::Ok);
         };
         let known = commands();
         if meaning.is_empty() {
             let Some((_, meaning)) = self.aliases.all().find(|(known, _)| *known == name) else {
                 return Err(CliError::Usage(format!("there is no alias {name}")));
             };
-            let _ = writeln!(anstream::stdout(), "{name}  {meaning}");
-            return Ok(Exit::Ok);
+            self.out.write_text(format_args!("{name}  {meaning}\n"));
+            return self.out.check().map(|()| Exit::Ok);
         }
         // One word is a line of its own, as in alias s 'halt --at left0'; several are words of one line.
         let meaning = match meaning {

@@ -1,7 +1,6 @@
 //! What the prompt says of the system.
 use crate::cli::{Context, paint};
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use stillpoint::{Node, Sight};
 use stillpoint_core::control::StateCode;
 
@@ -27,7 +26,7 @@ pub fn state(context: &mut Context) -> String {
     if !gone.is_empty() {
         for (board, why) in &gone {
             let bad = paint::BAD;
-            let _ = writeln!(anstream::stderr(), "{bad}board {board} is gone{bad:#}: {why}");
+            context.out().warn(format_args!("{bad}board {board} is gone{bad:#}: {why}"));
         }
         // What is wrong with letting go of a board that is not there is no news.
         let _ = context.detach();

@@ -2,6 +2,7 @@
 use super::Shell;
 use crate::cli::{CliError, Exit};
 use std::path::Path;
+use stillpoint::input_file::{MAX_TEXT, read_bytes};
 
 /// Files that read files, at most so deep.
 const MAX_DEPTH: usize = 8;
@@ -15,7 +16,8 @@ impl Shell<'_> {
                 "{name} would be read from {MAX_DEPTH} files that read each other; does one read itself?"
             )));
         }
-        let bytes = std::fs::read(file).map_err(|error| CliError::Usage(format!("cannot read {name}: {error}")))?;
+        let bytes =
+            read_bytes(file, MAX_TEXT).map_err(|error| CliError::Usage(format!("cannot read {name}: {error}")))?;
         self.depth += 1;
         let done = self.source_lines(file, &bytes);
         self.depth -= 1;

@@ -2,7 +2,6 @@
 use crate::cli::{Output, paint};
 use serde::Serialize;
 use std::fmt;
-use std::io::{BufWriter, Write};
 use std::time::Duration;
 use stillpoint::trace::show::Line;
 use stillpoint::trace::{Chunk, Event, Follower, Header, Note, Past, Row, View, Why};
@@ -29,26 +28,17 @@ pub struct Screen {
 struct Paper {
     header: Header,
     view: View,
-    json: bool,
-    out: BufWriter<Box<dyn Write>>,
-    /// Somebody reads it.
-    is_open: bool,
+    out: Output,
+    /// Lines that are not written yet.
+    text: String,
     so_far: Followed,
 }
 
 impl Screen {
     /// For the system that a header describes, and the events that a view shows.
     pub fn new(header: &Header, view: View, out: Output) -> Self {
-        let json = out.is_json();
-        let stdout: Box<dyn Write> = Box::new(anstream::stdout());
-        let paper = Paper {
-            header: header.clone(),
-            view,
-            json,
-            out: BufWriter::new(stdout),
-            is_open: true,
-            so_far: Followed::default(),
-        };
+        let so_far = Followed::default();
+        let paper = Paper { header: header.clone(), view, out, text: String::new(), so_far };
         Self { follower: Follower::new(header), paper }
     }
 
@@ -59,12 +49,11 @@ impl Screen {
         follower.take_notes().iter().for_each(|note| paper.note(note));
     }
 
-    /// All logs were read once more. Says whether anybody still looks.
+    /// All logs were read once more. Returns whether the reader of standard output is still there.
     pub fn show(&mut self, elapsed: Duration) -> bool {
         let Self { follower, paper } = self;
         follower.wait_no_longer(elapsed.as_micros() as u64, &mut |event, clock| paper.event(event, clock));
-        paper.is_open &= paper.out.flush().is_ok();
-        paper.is_open
+        paper.flush()
     }
 
     /// Nothing more comes.
@@ -72,13 +61,18 @@ impl Screen {
         let Self { mut follower, mut paper } = self;
         follower.finish(&mut |event, clock| paper.event(event, clock));
         follower.take_notes().iter().for_each(|note| paper.note(note));
-        // Whoever has gone needs no more.
-        let _gone = paper.out.flush();
+        paper.flush();
         paper.so_far
     }
 }
 
 impl Paper {
+    /// Writes what there is; false if no more can be written.
+    fn flush(&mut self) -> bool {
+        let text = std::mem::take(&mut self.text);
+        self.out.write_lines(&text)
+    }
+
     fn event(&mut self, event: &Event, clock: &[u32]) {
         let place = self.so_far.events as usize;
         self.so_far.events += 1;
@@ -87,12 +81,13 @@ impl Paper {
             self.so_far.hidden += 1;
             return;
         }
-        let text = if self.json {
+        let text = if self.out.is_json() {
             serde_json::to_string(&Row::new(&self.header, place, event, clock)).unwrap_or_default()
         } else {
             Line::of(&self.header, event).to_string()
         };
-        self.is_open &= writeln!(self.out, "{text}").is_ok();
+        self.text += &text;
+        self.text.push('\n');
     }
 
     fn note(&mut self, note: &Note) {
@@ -103,12 +98,11 @@ impl Paper {
             _ => 0,
         };
         let text = note.say(&self.header);
-        let written = if self.json {
-            writeln!(self.out, "{}", serde_json::json!({ "note": text }))
+        self.text += &if self.out.is_json() {
+            format!("{}\n", serde_json::json!({ "note": text }))
         } else {
-            writeln!(self.out, "{}{}{:#}", paint::WARN, Line::Note(text), paint::WARN)
+            format!("{}{}{:#}\n", paint::WARN, Line::Note(text), paint::WARN)
         };
-        self.is_open &= written.is_ok();
     }
 }
 

@@ -3,7 +3,7 @@ use crate::cli::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
-use stillpoint::trace::{Chunk, Item, Stream, TraceError, TraceReader};
+use stillpoint::trace::{Chunk, Item, Stream, TraceReader};
 
 /// Say what is in a recording, and where it is damaged if it is.
 #[derive(clap::Args)]
@@ -47,11 +47,10 @@ struct Node {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
-    let bad = |error: TraceError| CliError::Bad(error.to_string());
-    let mut trace = TraceReader::open(&args.file).map_err(bad)?;
+    let mut trace = TraceReader::open(&args.file)?;
     let mut sums: Vec<Sum> = trace.header.nodes.iter().map(|node| Sum::new(node.id, node.name.clone())).collect();
     // Piece by piece: a recording may be larger than the memory.
-    while let Some(chunk) = trace.chunk().map_err(bad)? {
+    while let Some(chunk) = trace.chunk()? {
         if let Some(sum) = sums.iter_mut().find(|sum| sum.id == chunk.node) {
             sum.add(&chunk);
         }
@@ -127,7 +126,11 @@ impl Report for Result_ {
         match (&self.damage, self.seconds) {
             (Some(damage), _) => writeln!(f, "{}{damage}{:#}", paint::BAD, paint::BAD),
             (None, Some(seconds)) => writeln!(f, "ended in order after {seconds:.1} s"),
-            (None, None) => writeln!(f, "not ended in order: the recorder was killed, and nothing it wrote is lost"),
+            (None, None) => writeln!(
+                f,
+                "not ended in order: the recorder was stopped before it could finish, or the file was cut; events may be missing at \
+                 the end"
+            ),
         }
     }
 }

@@ -4,12 +4,12 @@ use crate::cli::{CliError, Context, Exit, Output, Report};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fmt;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use stillpoint::System;
-use stillpoint::trace::{Chunk, Header, NodeCounters, RecordError, Recorder, View, header_of};
+use stillpoint::trace::{Chunk, Header, NodeCounters, Printable, Recorder, View, header_of};
 
 /// Drain the logs of all nodes into a new file while they run, until Ctrl-C.
 #[derive(clap::Args)]
@@ -67,13 +67,13 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         // What cannot be shown is said before a file is made.
         view(&header_of(system, &system_file)?)?;
     }
-    let mut recorder = Recorder::start(system, &system_file, &args.file).map_err(explain)?;
+    let mut recorder = Recorder::start(system, &system_file, &args.file)?;
     let screen = args.follow.then(|| Ok::<_, CliError>(Screen::new(recorder.header(), view(recorder.header())?, out)));
     let mut screen = screen.transpose()?;
     let mut news = News::new(&recorder, args.follow);
     let until = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     loop {
-        let moved = recorder.poll_each(system, &mut |chunk| watch(&mut screen, chunk)).map_err(explain)?;
+        let moved = recorder.poll_each(system, &mut |chunk| watch(&mut screen, chunk))?;
         let is_open = screen.as_mut().is_none_or(|screen| screen.show(recorder.elapsed()));
         news.tell(&recorder, |line| out.say("recording", line));
         let events: u64 = recorder.counters().map(|node| node.events).sum();
@@ -108,8 +108,7 @@ fn watch(screen: &mut Option<Screen>, chunk: &Chunk) {
 /// Standard output has the events, a line each, so the sum of it is one line too, or goes where news goes.
 fn screen_summary(result: &Result_, out: Output) {
     if out.is_json() {
-        // Whoever has gone needs no more.
-        let _gone = writeln!(std::io::stdout(), "{}", serde_json::json!({ "recorded": result }));
+        out.write_lines(&format!("{}\n", serde_json::json!({ "recorded": result })));
         return;
     }
     for node in &result.nodes {
@@ -127,18 +126,11 @@ fn finish(
     args: &Args,
     screen: &mut Option<Screen>,
 ) -> Result<Result_, CliError> {
-    recorder.finish_each(system, &mut |chunk| watch(screen, chunk)).map_err(explain)?;
+    recorder.finish_each(system, &mut |chunk| watch(screen, chunk))?;
     let nodes: Vec<NodeCounters> = recorder.counters().cloned().collect();
     let (seconds, saved) = (recorder.elapsed().as_secs_f64(), recorder.saved());
-    let rate = recorder.drain_rate(system).map_err(explain)?;
+    let rate = recorder.drain_rate(system)?;
     Ok(Result_ { file: args.file.clone(), seconds, saved, drain_mib_per_second: rate, nodes, followed: None })
-}
-
-fn explain(error: RecordError) -> CliError {
-    match error {
-        RecordError::Write(stillpoint::trace::WriteError::Exists(_)) => CliError::Usage(error.to_string()),
-        other => CliError::Bad(other.to_string()),
-    }
 }
 
 /// What is shown while it records: a line for each node on a terminal, otherwise one line a second for all.
@@ -155,8 +147,9 @@ impl News {
             let all = MultiProgress::new();
             let style =
                 ProgressStyle::with_template("{prefix:>10}  {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
-            let bar =
-                |node: &NodeCounters| ProgressBar::no_length().with_style(style.clone()).with_prefix(node.name.clone());
+            let bar = |node: &NodeCounters| {
+                ProgressBar::no_length().with_style(style.clone()).with_prefix(Printable(&node.name).to_string())
+            };
             bars = recorder.counters().map(|node| all.add(bar(node))).collect();
         }
         Self { bars, next: Instant::now() }

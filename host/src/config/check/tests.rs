@@ -100,3 +100,14 @@ fn what_is_recorded_is_chosen_for_the_system_a_board_and_a_node_and_wrong_words_
     let twice = parse(&format!("{GOOD}{node}{node}")).unwrap_err().to_string();
     assert!(twice.contains("another [[node]] B.1"), "{twice}");
 }
+
+#[test]
+fn more_boards_than_a_system_can_have_are_refused_where_the_first_too_many_is() {
+    let board = |name: String| {
+        format!("[[board]]\nname = \"{name}\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = \"x\"\n")
+    };
+    let boards = |count: usize| (0..count).map(|at| board(format!("b{at}"))).collect::<String>();
+    assert_eq!(parse(&boards(32)).unwrap().boards.len(), 32);
+    let said = parse(&boards(10_000)).unwrap_err().to_string();
+    assert!(said.contains("there are 10000 boards; a system has at most 32 nodes") && said.contains("b32"), "{said}");
+}

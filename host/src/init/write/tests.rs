@@ -35,6 +35,16 @@ fn without_anything_it_is_for_two_emulated_boards_and_says_what_to_change() {
 }
 
 #[test]
+fn a_chip_that_was_asked_for_is_the_one_that_is_written() {
+    let (text, file) = read(&Survey { chip: Some("RP235x".into()), ..Survey::default() });
+    assert_eq!(file.boards.iter().map(|board| board.chip.as_str()).collect::<Vec<_>>(), ["RP235x"]);
+    assert!(matches!(file.boards[0].probe, ProbeConfig::Probe { .. }), "no emulated board has this chip");
+    assert!(text.contains("CHANGE THIS: the probe") && !text.contains("mps2-an521"), "{text}");
+    let (_, file) = read(&Survey { chip: Some("mps3-an524".into()), ..Survey::default() });
+    assert!(file.boards.iter().all(|board| board.chip == "mps3-an524" && board.probe == ProbeConfig::Qemu));
+}
+
+#[test]
 fn firmware_is_named_relative_to_the_file_and_others_in_a_comment() {
     let found = vec![firmware("/w/target/ring", &["left0", "left1"]), firmware("/w/target/pipe", &["source"])];
     let (text, file) = read(&Survey { firmware: found, qemu: true, ..Survey::default() });

@@ -96,6 +96,30 @@ pub fn uart_receive(uart: usize) -> u8 {
     read(UART[uart]) as u8
 }
 
+/// First address of the RAM shared with the host.
+#[cfg(not(feature = "an524"))]
+pub const SHARED: usize = 0x8000_0000;
+/// First address of the RAM shared with the host.
+#[cfg(feature = "an524")]
+pub const SHARED: usize = 0x6000_0000;
+
+#[cfg(not(feature = "an524"))]
+const WORDS: usize = 0x80FF_FF00;
+#[cfg(feature = "an524")]
+const WORDS: usize = 0xDFFF_FF00;
+
+/// The words that the host has for this machine, separated by spaces, copied to `text`; their length.
+pub fn words(text: &mut [u8]) -> usize {
+    if read(WORDS) != 0x5D0F_C0DE {
+        return 0;
+    }
+    let len = (read(WORDS + 8) as usize).min(text.len());
+    for (index, byte) in text[..len].iter_mut().enumerate() {
+        *byte = (read(WORDS + 12 + (index & !3)) >> (8 * (index & 3))) as u8;
+    }
+    len
+}
+
 /// A semihosting call.
 pub fn semihost(operation: u32, argument: usize) -> u32 {
     let result;

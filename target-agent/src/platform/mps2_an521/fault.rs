@@ -1,4 +1,5 @@
-//! The end of a core: its agent halts the system and stays; without one, a line that says why, and exit code 1.
+//! The end of a core: its agent halts the system and stays; without one, a line that says why and exit code 1, where the
+//! host answers semihosting.
 //!
 //! Either way the cross-core lock is given up, so the other core does not hang.
 use super::registers::{BFAR, CCR, CFSR, MMFAR, read, write};

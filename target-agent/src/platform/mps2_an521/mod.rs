@@ -18,6 +18,7 @@ pub mod semihosting;
 mod timer;
 pub mod uart;
 pub mod watchdog;
+pub mod words;
 
 #[cfg(feature = "enabled")]
 use super::MAX_CORES;
@@ -31,6 +32,7 @@ use crate::time::TimeDriver;
 use core::convert::Infallible;
 use core::sync::atomic::{AtomicBool, Ordering};
 use registers::{read, write};
+use stillpoint_core::time::{CounterRate, Counts};
 
 /// The chip this firmware is built for.
 pub type Chip = Mps2An521;
@@ -41,11 +43,17 @@ pub struct Mps2An521;
 #[cfg(feature = "replay")]
 static OBSERVERS: crate::replay::Observers<Mps2An521> = crate::replay::Observers::new();
 
-/// What the counts of [`Platform::counter`] are worth, for hosts that read the ELF.
+/// The rate of [`Platform::counter`], which a host reads from the ELF.
 #[cfg(feature = "enabled")]
 #[unsafe(no_mangle)]
 #[used]
-static STILLPOINT_COUNTER_HZ: u32 = Mps2An521::COUNTER_HZ;
+static STILLPOINT_COUNTER_HZ: u32 = Mps2An521::COUNTER_RATE.0;
+
+/// The rate of the ticks in the log, which a host reads from the ELF.
+#[cfg(feature = "enabled")]
+#[unsafe(no_mangle)]
+#[used]
+static STILLPOINT_TICK_HZ: u32 = crate::time::tick_rate::<Mps2An521>().0;
 
 static DOORBELLS: Doorbells<Mps2An521> = Doorbells::new();
 #[cfg(feature = "enabled")]
@@ -113,7 +121,7 @@ fn ring_urgently(core: CoreId) {
 
 // SAFETY: CPU_IDENTITY is wired to the core that reads it; PRIMASK masks every interrupt whose handler uses the agent.
 unsafe impl Platform for Mps2An521 {
-    const COUNTER_HZ: u32 = 20_000_000;
+    const COUNTER_RATE: CounterRate = CounterRate(20_000_000);
     const LONG_COUNTER_BITS: u32 = 40;
 
     #[inline]
@@ -122,7 +130,7 @@ unsafe impl Platform for Mps2An521 {
     }
 
     fn board() -> Option<BoardId> {
-        semihosting::argument("board=", |value| match value {
+        words::argument("board=", |value| match value {
             b"A" => Some(BoardId(0)),
             b"B" => Some(BoardId(1)),
             _ => None,
@@ -159,15 +167,15 @@ unsafe impl Platform for Mps2An521 {
     }
 
     #[inline]
-    fn counter() -> u32 {
+    fn counter() -> Counts<u32> {
         timer::counter()
     }
 
-    fn long_counter() -> u64 {
+    fn long_counter() -> Counts {
         timer::long_counter()
     }
 
-    fn set_alarm(after: Option<u32>) {
+    fn set_alarm(after: Option<Counts<u32>>) {
         timer::set_alarm(Self::core(), after);
     }
 
@@ -224,7 +232,7 @@ unsafe impl Platform for Mps2An521 {
     }
 
     #[cfg(feature = "enabled")]
-    fn delay(at: u64) -> u64 {
+    fn delay(at: Counts) -> Counts {
         TIME.delay_at(at)
     }
 

@@ -1,4 +1,6 @@
-//! Talking to whoever runs QEMU: arguments in; lines and an exit code out.
+//! Semihosting: lines and an exit code for the host. Without a host that answers, a line is dropped and the exit is an idle
+//! loop: see [`words::semihosting`].
+use super::words;
 use core::fmt::{Arguments, Write};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use cortex_m_semihosting::{debug, nr, syscall};
@@ -6,7 +8,9 @@ use heapless::Vec;
 
 /// Ends the emulated machine: exit code 0 for success, 1 for failure.
 pub fn exit(success: bool) -> ! {
-    debug::exit(if success { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
+    if words::semihosting() {
+        debug::exit(if success { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
+    }
     loop {
         cortex_m::asm::wfi();
     }
@@ -15,6 +19,9 @@ pub fn exit(success: bool) -> ! {
 /// Writes one line to the standard output, whole; what is beyond 250 bytes is cut off.
 #[inline(never)]
 pub fn line(text: Arguments<'_>) {
+    if !words::semihosting() {
+        return;
+    }
     const LENGTH: usize = 250;
     let mut line = Vec::<u8, { LENGTH + 1 }>::new();
     // An error means the line is full: what fits is printed.
@@ -39,15 +46,4 @@ fn stdout() -> usize {
     // Both cores may open it at once; either handle is good.
     HANDLE.store(handle, Ordering::Relaxed);
     handle
-}
-
-/// Finds the word of the command line that begins with `name`, and gives `read` the rest of it.
-pub fn argument<R>(name: &str, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
-    let mut buffer = [0_u8; 128];
-    let mut block = [buffer.as_mut_ptr().addr(), buffer.len()];
-    // SAFETY: the block names a buffer and its length; the host writes no more than that, and the length back.
-    let failed = unsafe { cortex_m_semihosting::syscall1(nr::GET_CMDLINE, block.as_mut_ptr().addr()) } != 0;
-    let line = buffer.get(..block[1]).filter(|_| !failed)?;
-    let mut words = line.split(|&byte| byte == b' ' || byte == 0);
-    words.find_map(|word| word.strip_prefix(name.as_bytes())).map(read)
 }

@@ -3,6 +3,7 @@ use super::registers::{self, DUAL_TIMER, DUAL_TIMER_2, read, write};
 use crate::platform::CoreId;
 use crate::time::join_counters;
 use core::sync::atomic::{AtomicU32, Ordering};
+use stillpoint_core::time::Counts;
 
 const LOAD: usize = 0x0;
 const VALUE: usize = 0x4;
@@ -21,13 +22,13 @@ pub fn start_counter(count: u64) {
         write(timer + CONTROL, FREE_RUNNING | divider);
         write(timer + LOAD, !(count as u32));
     }
-    OFFSET.store(counter().wrapping_sub(slow_counter() << 8), Ordering::Relaxed);
+    OFFSET.store(counter().0.wrapping_sub(slow_counter() << 8), Ordering::Relaxed);
 }
 
 /// Counts since the start; the hardware counts down.
 #[inline]
-pub fn counter() -> u32 {
-    !read(DUAL_TIMER + VALUE)
+pub fn counter() -> Counts<u32> {
+    Counts(!read(DUAL_TIMER + VALUE))
 }
 
 fn slow_counter() -> u32 {
@@ -35,9 +36,9 @@ fn slow_counter() -> u32 {
 }
 
 /// Counts since the start in 40 bits: the slow counter says which wrap, the fast one where in it.
-pub fn long_counter() -> u64 {
+pub fn long_counter() -> Counts {
     let coarse = (u64::from(slow_counter()) << 8) + u64::from(OFFSET.load(Ordering::Relaxed));
-    join_counters(counter(), coarse) & ((1 << 40) - 1)
+    Counts(join_counters(counter(), Counts(coarse)).0 & ((1 << 40) - 1))
 }
 
 /// Registers of an alarm timer.
@@ -48,11 +49,11 @@ const ALARM_CLEAR: usize = 0xC;
 const ENABLED_WITH_INTERRUPT: u32 = 1 << 0 | 1 << 3;
 
 /// Sets or stops a core's alarm, and silences it if it is ringing.
-pub fn set_alarm(core: CoreId, after: Option<u32>) {
+pub fn set_alarm(core: CoreId, after: Option<Counts<u32>>) {
     let timer = registers::alarm(core);
     write(timer + ALARM_CONTROL, 0);
     write(timer + ALARM_CLEAR, 1);
-    if let Some(counts) = after {
+    if let Some(Counts(counts)) = after {
         write(timer + ALARM_RELOAD, counts);
         write(timer + ALARM_VALUE, counts);
         write(timer + ALARM_CONTROL, ENABLED_WITH_INTERRUPT);

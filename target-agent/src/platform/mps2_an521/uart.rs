@@ -7,10 +7,11 @@ use super::interrupts;
 use super::registers::{self, read, write};
 use crate::per_core::CoreWaker;
 use crate::platform::Platform;
+use crate::receive_ring::ReceiveRing;
 use core::convert::Infallible;
 use core::future::poll_fn;
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::task::Poll;
 use embedded_io_async::{ErrorType, Read, Write};
 
@@ -44,11 +45,7 @@ pub(super) const fn send_interrupt(number: usize) -> usize {
 struct Shared {
     opened: AtomicBool,
     overruns: AtomicU32,
-    /// A ring with one writer, the handler, and one reader, the task; both on the core of the receiving half.
-    received: [AtomicU8; BUFFER],
-    written: AtomicUsize,
-    read: AtomicUsize,
-    receiver: CoreWaker<Mps2An521>,
+    received: ReceiveRing<Mps2An521, BUFFER>,
     sender: CoreWaker<Mps2An521>,
 }
 
@@ -56,10 +53,7 @@ static UARTS: [Shared; COUNT] = [const {
     Shared {
         opened: AtomicBool::new(false),
         overruns: AtomicU32::new(0),
-        received: [const { AtomicU8::new(0) }; BUFFER],
-        written: AtomicUsize::new(0),
-        read: AtomicUsize::new(0),
-        receiver: CoreWaker::new(),
+        received: ReceiveRing::new(),
         sender: CoreWaker::new(),
     }
 }; COUNT];
@@ -81,7 +75,7 @@ pub enum OpenError {
 /// [`OpenError`], and nothing changed.
 pub fn open(number: usize, baud: u32) -> Result<(ReceivingHalf, SendingHalf), OpenError> {
     let shared = UARTS.get(number).ok_or(OpenError::NoSuchUart(number))?;
-    let divider = Mps2An521::COUNTER_HZ.checked_div(baud).unwrap_or(0);
+    let divider = Mps2An521::COUNTER_RATE.0.checked_div(baud).unwrap_or(0);
     if !(16..1 << 20).contains(&divider) {
         return Err(OpenError::BaudOutOfRange(baud));
     }
@@ -134,24 +128,6 @@ pub struct UartTx {
     stays_here: PhantomData<*const ()>,
 }
 
-impl Shared {
-    fn room(&self) -> usize {
-        BUFFER - self.written.load(Ordering::Acquire).wrapping_sub(self.read.load(Ordering::Acquire))
-    }
-
-    /// Moves received bytes into `into`; how many there were.
-    fn take(&self, into: &mut [u8]) -> usize {
-        let mut read = self.read.load(Ordering::Relaxed);
-        let count = self.written.load(Ordering::Acquire).wrapping_sub(read).min(into.len());
-        for byte in &mut into[..count] {
-            *byte = self.received[read % BUFFER].load(Ordering::Relaxed);
-            read = read.wrapping_add(1);
-        }
-        self.read.store(read, Ordering::Release);
-        count
-    }
-}
-
 /// The number of the UART whose interrupt is being handled.
 fn handled() -> usize {
     let exception: usize;
@@ -176,24 +152,24 @@ pub(super) fn poll() {
 
 fn receive(number: usize) {
     let (base, shared) = (registers::uart(number), &UARTS[number]);
-    while read(base + STATE) & STATE_RECEIVED != 0 {
-        if shared.room() == 0 {
+    shared.received.fill(|has_room| {
+        if read(base + STATE) & STATE_RECEIVED == 0 {
+            return None;
+        }
+        if !has_room {
             // The byte waits in the hardware until `read` has made room and opens the interrupt again.
             interrupts::close(receive_interrupt(number));
-            break;
+            return None;
         }
         // Acknowledge first: reading lets the next byte in, whose interrupt must not be acknowledged unseen.
         write(base + INTERRUPT, INTERRUPT_RECEIVE);
         let byte = read(base + DATA) as u8;
-        let written = shared.written.load(Ordering::Relaxed);
-        shared.received[written % BUFFER].store(byte, Ordering::Relaxed);
-        shared.written.store(written.wrapping_add(1), Ordering::Release);
         if read(base + STATE) & STATE_OVERRUN != 0 {
             write(base + STATE, STATE_OVERRUN);
             shared.overruns.store(shared.overruns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         }
-    }
-    shared.receiver.wake();
+        Some(byte)
+    });
 }
 
 pub(super) unsafe extern "C" fn on_send() {
@@ -215,14 +191,11 @@ impl Read for UartRx {
             return Ok(0);
         }
         let shared = &UARTS[self.number];
-        poll_fn(|context| {
-            shared.receiver.register(context.waker());
-            match shared.take(into) {
-                0 => Poll::Pending,
-                count => {
-                    interrupts::open(receive_interrupt(self.number));
-                    Poll::Ready(Ok(count))
-                }
+        poll_fn(|context| match shared.received.take(into, context.waker()) {
+            0 => Poll::Pending,
+            count => {
+                interrupts::open(receive_interrupt(self.number));
+                Poll::Ready(Ok(count))
             }
         })
         .await

@@ -1,0 +1,105 @@
+//! Every single interruption at every point, and the faults of the past that this must find.
+extern crate std;
+use super::random::{Dice, plan};
+use super::system::run;
+use super::world::{Act, CORES, HOST, Irq};
+use crate::sync::Mutant;
+use std::string::String;
+use std::time::{Duration, Instant};
+use std::vec::Vec;
+
+/// One of everything that can come in between, at every core.
+pub(super) fn acts() -> Vec<Act> {
+    let irqs = [Irq::Urgent, Irq::Mailbox, Irq::Receive, Irq::Send, Irq::Alarm, Irq::Application];
+    let per_core = |core| {
+        let raised = irqs.into_iter().map(move |irq| Act::Raise(core, irq));
+        let others = [Act::Crash(core), Act::Switch(core), Act::Halt(core), Act::HaltNow(core), Act::Suspend(core)];
+        raised.chain(others)
+    };
+    (0..CORES).flat_map(per_core).chain([Act::Switch(HOST), Act::Lose(0), Act::Lose(2)]).collect()
+}
+
+/// A core of board A crashes while the other is stopped alone, so that it tells of its calls: at every point of that time.
+fn crashes_while_stopped_alone() -> impl Iterator<Item = Vec<(u64, Act)>> {
+    let (stop, span) = (3000, 2500);
+    (0..2).flat_map(move |core| {
+        let crash = move |at| std::vec![(stop, Act::Suspend(core)), (stop + at, Act::Crash(core))];
+        (1..span).map(crash)
+    })
+}
+
+/// Violations, found by plans of one entry and then by random ones.
+struct Found {
+    runs: u64,
+    plan: Vec<(u64, Act)>,
+    error: String,
+}
+
+/// Tries every `stride`-th point with every act, then plans at random, until the system breaks or a minute has passed.
+fn first_violation(mutant: Mutant) -> Option<Found> {
+    let began = Instant::now();
+    let (calm, mut dice, mut runs) = (run(&[], 1, Some(mutant)), Dice(1), 0);
+    let error = calm.outcome.err().map(|error| Found { runs, plan: Vec::new(), error });
+    let single = (1..=calm.points).step_by(7).flat_map(|at| acts().into_iter().map(move |act| std::vec![(at, act)]));
+    let random = core::iter::repeat_with(|| plan(&mut dice));
+    error.or_else(|| {
+        let mut plans = crashes_while_stopped_alone()
+            .chain(single)
+            .chain(random)
+            .take_while(|_| began.elapsed() < Duration::from_secs(60));
+        plans.find_map(|plan| {
+            runs += 1;
+            let error = run(&plan, 1, Some(mutant)).outcome.err()?;
+            assert_eq!(run(&plan, 1, None).outcome, Ok(()), "the same plan without the fault: {plan:?}");
+            Some(Found { runs, plan, error })
+        })
+    })
+}
+
+#[test]
+fn undisturbed_the_system_does_its_work() {
+    assert_eq!(run(&[], 2, None).outcome, Ok(()));
+}
+
+/// All of it takes minutes in a release build; a debug build tries every 1999th point.
+#[test]
+fn no_single_interruption_at_any_point_breaks_the_system() {
+    let stride = if cfg!(debug_assertions) { 1999 } else { 1 };
+    let calm = run(&[], 1, None);
+    assert_eq!(calm.outcome, Ok(()), "undisturbed");
+    let mut runs = 0u64;
+    for at in (1..=calm.points).step_by(stride) {
+        for act in acts() {
+            let found = run(&[(at, act)], 1, None);
+            runs += 1;
+            assert_eq!(found.outcome, Ok(()), "{act:?} at point {at}");
+        }
+    }
+    for plan in crashes_while_stopped_alone().step_by(stride) {
+        let found = run(&plan, 1, None);
+        runs += 1;
+        assert_eq!(found.outcome, Ok(()), "{plan:?}");
+    }
+    let share = if stride == 1 { "all" } else { "some" };
+    std::println!("{} points, {} interruptions at each, {share} explored: {runs} runs", calm.points, acts().len());
+}
+
+macro_rules! mutants {
+    ($($name:ident: $mutant:ident),* $(,)?) => {$(
+        #[test]
+        #[cfg_attr(debug_assertions, ignore = "takes a release build: cargo xtask test preempt")]
+        fn $name() {
+            let found = first_violation(Mutant::$mutant).expect("the fault is found within a minute");
+            std::println!("{:?} found in run {}: {:?}: {}", Mutant::$mutant, found.runs, found.plan, found.error);
+        }
+    )*};
+}
+
+mutants! {
+    a_receive_ring_filled_with_interrupts_open_is_found: UnmaskedReceive,
+    a_crash_that_leaves_the_gate_taken_is_found: GateNotTakenOver,
+    a_notice_slot_that_stays_odd_is_found: OddNoticeSlot,
+    a_report_taken_for_a_pump_is_found: AnyUseIsAPump,
+    a_halt_inside_a_pump_is_found: HaltInsidePump,
+    a_control_block_written_with_interrupts_open_is_found: UnmaskedPublish,
+}

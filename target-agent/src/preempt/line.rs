@@ -1,0 +1,111 @@
+//! A UART between two cores of the world: registers that are points, and the shipped receive ring.
+extern crate std;
+use super::point;
+use super::world::{Irq, Seat};
+use core::convert::Infallible;
+use core::future::poll_fn;
+use core::task::{Poll, Waker};
+use embedded_io_async::{ErrorType, Read, Write};
+use std::collections::VecDeque;
+
+/// What is on its way to a core.
+#[derive(Default)]
+pub(super) struct Wire {
+    bytes: VecDeque<u8>,
+    sender: Option<Waker>,
+    lose: bool,
+}
+
+/// Bytes that fit between two UARTs.
+const DEPTH: usize = 24;
+
+impl Wire {
+    pub fn lose(&mut self) {
+        if self.bytes.pop_front().is_none() {
+            self.lose = true;
+        }
+    }
+}
+
+/// Serves the receive interrupt, or polls while interrupts are masked.
+pub(super) fn on_receive(seat: Seat) {
+    seat.world().received[seat.actor].fill(|has_room| {
+        point();
+        let mut state = seat.world().lock();
+        if state.wires[seat.actor].bytes.is_empty() || !has_room {
+            return None;
+        }
+        drop(state);
+        point();
+        state = seat.world().lock();
+        let byte = state.wires[seat.actor].bytes.pop_front();
+        state.raise(peer(seat.actor), Irq::Send);
+        byte
+    });
+}
+
+/// Serves the send interrupt.
+pub(super) fn on_send(seat: Seat) {
+    point();
+    let waker = seat.world().lock().wires[seat.actor].sender.take();
+    waker.into_iter().for_each(Waker::wake);
+}
+
+/// The core at the other end of the line.
+const fn peer(core: usize) -> usize {
+    if core == 0 { 2 } else { 0 }
+}
+
+/// Both halves of the UART of a core.
+pub(super) struct Uart(pub Seat);
+
+impl ErrorType for Uart {
+    type Error = Infallible;
+}
+
+impl Read for Uart {
+    async fn read(&mut self, into: &mut [u8]) -> Result<usize, Infallible> {
+        poll_fn(|context| match self.0.world().received[self.0.actor].take(into, context.waker()) {
+            0 => Poll::Pending,
+            count => {
+                // Bytes may have waited for room.
+                let mut state = self.0.world().lock();
+                if !state.wires[self.0.actor].bytes.is_empty() {
+                    state.raise(self.0.actor, Irq::Receive);
+                }
+                Poll::Ready(Ok(count))
+            }
+        })
+        .await
+    }
+}
+
+impl Write for Uart {
+    async fn write(&mut self, from: &[u8]) -> Result<usize, Infallible> {
+        poll_fn(|context| {
+            let (here, there) = (self.0.actor, peer(self.0.actor));
+            point();
+            self.0.world().lock().wires[here].sender = Some(context.waker().clone());
+            let mut count = 0;
+            for byte in from {
+                point();
+                let mut state = self.0.world().lock();
+                let wire = &mut state.wires[there];
+                if wire.bytes.len() >= DEPTH {
+                    break;
+                }
+                if !core::mem::take(&mut wire.lose) {
+                    wire.bytes.push_back(*byte);
+                }
+                state.raise(there, Irq::Receive);
+                count += 1;
+            }
+            if count == 0 { Poll::Pending } else { Poll::Ready(Ok(count)) }
+        })
+        .await
+    }
+
+    async fn flush(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}

@@ -317,6 +317,12 @@ fn a_bkpt_that_the_debugger_writes_halts_each_core_that_comes_to_it() {
     bench.session.core(0).unwrap().read_8(both.into(), &mut code).unwrap();
     bench.cores.halt().unwrap();
     for round in 0..4 {
+        // A debugger steps away from an instruction before it replaces it.
+        for core in [0, 1] {
+            while bench.pc(core) == both {
+                bench.session.core(core).unwrap().step().unwrap();
+            }
+        }
         // Whole, or byte by byte as a probe with a narrow bus does.
         let parts: &[(u32, &[u8])] = match round {
             0 => &[(0, &[0x00, 0xBE])],
@@ -336,7 +342,6 @@ fn a_bkpt_that_the_debugger_writes_halts_each_core_that_comes_to_it() {
             assert_eq!(bench.register(core, 16) & 0x1FF, 0, "no handler is active, round {round}");
         }
         bench.session.core(0).unwrap().write_8(both.into(), &code).unwrap();
-        // A debugger steps away from an instruction before it replaces it again.
         for core in [0, 1] {
             bench.run(core);
             bench.expect_progress(core);

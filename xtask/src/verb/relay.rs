@@ -33,6 +33,9 @@ pub struct Args {
     /// Run this image instead of building the demo.
     #[arg(long, value_name = "ELF")]
     firmware: Option<PathBuf>,
+    /// Build the demo, print the path of its image and do not run it.
+    #[arg(long, conflicts_with_all = ["json", "log", "firmware", "write_transcript"])]
+    build: bool,
     /// Write what is printed to docs/relay.out; the tests compare both.
     #[arg(long, conflicts_with = "json")]
     write_transcript: bool,
@@ -40,6 +43,10 @@ pub struct Args {
 
 /// Runs it and checks that every message arrived.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if args.build {
+        println!("{}", build(Toolchain::ready(&[CORTEX_M33])?)?.display());
+        return Ok(());
+    }
     let result = run_demo(args);
     if args.json {
         let value = match &result {
@@ -77,7 +84,11 @@ fn run_demo(args: &Args) -> anyhow::Result<Report> {
     let version = qemu::ready()?;
     let elf = match &args.firmware {
         Some(elf) => elf.clone(),
-        None => build(&format!("QEMU {version}"))?,
+        None => {
+            let toolchain = Toolchain::ready(&[CORTEX_M33])?;
+            say("ready", format_args!("QEMU {version}; {CORTEX_M33} ({})", toolchain.name()));
+            build(toolchain)?
+        }
     };
     let image = Image::read(&elf)?;
     let (send, interrupts) = mpsc::channel();
@@ -92,9 +103,7 @@ fn run_demo(args: &Args) -> anyhow::Result<Report> {
     }
 }
 
-fn build(qemu: &str) -> anyhow::Result<PathBuf> {
-    let toolchain = Toolchain::ready(&[CORTEX_M33])?;
-    say("ready", format_args!("{qemu}; {CORTEX_M33} ({})", toolchain.name()));
+fn build(toolchain: Toolchain) -> anyhow::Result<PathBuf> {
     say("build", "relay");
     Ok(Firmware::example("relay").build(toolchain)?)
 }

@@ -1,7 +1,7 @@
 //! Halting by the probe, core by core or board by board: what a debugger can do without help from the firmware.
+use crate::trace::{Item, Ring, Stream};
 use crate::{Board, BoardError, NodeAddress, SessionError, System, SystemError};
 use std::time::{Duration, Instant};
-use stillpoint_core::log::{LogItem, LogReader};
 
 /// How the probe halts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +19,15 @@ pub struct ProbeStop {
     pub name: String,
     /// When, after the first.
     pub after_first: Duration,
-    /// The events that it recorded after the first had stopped; `None` if its log cannot be read from its beginning.
+    /// The events that it recorded after the first had stopped; `None` if its log has overwritten some of them.
     pub events_after: Option<u32>,
 }
-
-/// Where a log ring stood: bytes ever written, bytes ever read, records dropped, size.
-type RingHead = [u32; 4];
 
 impl System {
     /// Halts every core by the probe. They stay stopped until they are let go.
     pub fn halt_by_probe(&mut self, how: ProbeHalt) -> Result<Vec<ProbeStop>, SystemError> {
         let places = self.addresses();
-        let mut first: Option<(Instant, Vec<RingHead>)> = None;
+        let mut first: Option<(Instant, Vec<u32>)> = None;
         let (mut times, mut last) = (Vec::new(), Instant::now());
         for at in &places {
             let board = &mut self.boards()[at.board];
@@ -46,7 +43,7 @@ impl System {
             }
             times.push(last);
             if first.is_none() {
-                first = Some((last, self.ring_heads(&places)?));
+                first = Some((last, self.written_so_far(&places)?));
             }
         }
         let (began, before) = first.unwrap_or((Instant::now(), Vec::new()));
@@ -62,43 +59,25 @@ impl System {
         Ok(stops)
     }
 
-    fn ring_heads(&mut self, places: &[NodeAddress]) -> Result<Vec<RingHead>, SystemError> {
-        places.iter().map(|at| self.on(at.board, |board| ring_head(board, *at))).collect()
+    /// How many bytes were written to the log ring of each node.
+    fn written_so_far(&mut self, places: &[NodeAddress]) -> Result<Vec<u32>, SystemError> {
+        let written = |board: &mut Board, at| Ok(ring_of(board, at)?.head(board.memory())?.written);
+        places.iter().map(|at| self.on(at.board, |board| written(board, *at))).collect()
     }
 }
 
-fn ring_head(board: &mut Board, at: NodeAddress) -> Result<RingHead, BoardError> {
-    let (ring, _) = board.node(at.core)?.log;
-    let mut head = [0; 4];
-    board.memory().read(ring, &mut head)?;
-    Ok(head)
+fn ring_of(board: &mut Board, at: NodeAddress) -> Result<Ring, BoardError> {
+    Ok(Ring::new(board.node(at.core)?.log.0))
 }
 
-/// Counts the records between where a ring stood and where it stands, by reading the log from its beginning.
-fn events_since(board: &mut Board, at: NodeAddress, before: RingHead) -> Result<Option<u32>, BoardError> {
-    let [written, read, dropped, size] = ring_head(board, at)?;
-    let length = written.wrapping_sub(read);
-    if length > size || size == 0 || !size.is_multiple_of(4) {
-        return Ok(None);
-    }
-    let (ring, _) = board.node(at.core)?.log;
-    let mut words = vec![0; (size / 4) as usize];
-    board.memory().read(ring + 16, &mut words)?;
-    let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-    let log: Vec<u8> = (0..length).map(|offset| bytes[(read.wrapping_add(offset) % size) as usize]).collect();
-    let mut events = dropped.wrapping_sub(before[2]);
-    let mut reader = LogReader::new();
-    let mut position = 0;
-    loop {
-        match reader.next(&log[position..]) {
-            Ok(Some((item, length))) => {
-                position += length;
-                let is_new = (read.wrapping_add(position as u32).wrapping_sub(before[0]) as i32) > 0;
-                events += u32::from(is_new && matches!(item, LogItem::Record(_)));
-            }
-            Ok(None) => return Ok(Some(events)),
-            // Somebody has read the beginning, and with it where the rest goes on from.
-            Err(_) => return Ok(None),
-        }
-    }
+/// Counts the records that a ring got since `before` bytes were written to it; `None` if a part is overwritten.
+fn events_since(board: &mut Board, at: NodeAddress, before: u32) -> Result<Option<u32>, BoardError> {
+    let ring = ring_of(board, at)?;
+    let head = ring.head(board.memory())?;
+    let look = ring.look_from(board.memory(), &head, before)?;
+    let mut events = 0;
+    Stream::new().push(look.position, &look.bytes, |item| {
+        events += u32::from(matches!(item, Item::Record(_) | Item::Unplaced(_)));
+    });
+    Ok((look.position == before).then_some(events))
 }

@@ -63,7 +63,7 @@ fn restricted(mut sketch: Sketch, keeps: impl Fn(u8, &Record) -> bool) -> Histor
         let before = match told[at].replace((number, clock.clone())) {
             None => {
                 let (time, counts, origins) = (record.time, counts[at].clone(), origins[at].clone());
-                Item::Sync(Sync { mode: 1, with_causes: true, number, time, clock, counts, origins })
+                Item::Sync(Sync { mode: 1, with_causes: true, number, time, records: 0, clock, counts, origins })
             }
             Some((last, known)) => {
                 let changed = (0..clock.len()).filter(|place| *place != at && clock[*place] != known[*place]);
@@ -178,7 +178,7 @@ fn recorded_late(mut sketch: Sketch, begins: [u32; 2]) -> History {
             builder.push(
                 node,
                 wall as u64,
-                Item::Sync(Sync { mode: 2, with_causes: false, number, time, clock, counts, origins }),
+                Item::Sync(Sync { mode: 2, with_causes: false, number, time, records: 0, clock, counts, origins }),
             );
         }
         if number >= begins[at] {

@@ -94,8 +94,8 @@ impl<const N: usize> Member<N> {
         self.now = self.now.wrapping_add(100 + (self.random >> 16) % 3900);
         self.writer.push(&self.ring, &event, Ticks(self.now), &self.node.standing());
         let mut written = [0; 4096];
-        let length = self.ring.peek(&mut written);
-        let mut at = 0;
+        let piece = self.ring.peek(&mut written);
+        let (length, mut at) = (piece.length, 0);
         while let Some((item, used)) = self.reader.next(&written[at..length]).expect("what was written can be read") {
             match item {
                 LogItem::Record(record) if record.event.kind == EventKind::Local => bytes.local.add(used),
@@ -105,6 +105,6 @@ impl<const N: usize> Member<N> {
             at += used;
         }
         assert_eq!((at, self.ring.dropped()), (length, 0), "nothing is left over and nothing was dropped");
-        self.ring.consume(length);
+        self.ring.consume(piece);
     }
 }

@@ -4,9 +4,9 @@ use stillpoint::{Memory, MemoryError};
 use stillpoint_core::time::Ticks;
 use stillpoint_core::{EventKind, MAX_PORTS};
 
-/// Words of a log ring: bytes ever written, bytes ever read, records dropped, size. The bytes follow.
+/// Words of a log ring: bytes ever written, bytes ever read, records dropped, size, where the oldest record begins. The bytes follow.
 const READ: u32 = 4;
-const BYTES: u32 = 16;
+const BYTES: u32 = 20;
 
 /// What the log of a node has said so far.
 pub struct Tap {
@@ -20,7 +20,7 @@ pub struct Tap {
     pub times: Vec<Ticks>,
     /// When the node stopped in which halt, the last time it did.
     pub halt: Option<(u16, Ticks)>,
-    /// Records that found the ring full: of these the log says only how many they were.
+    /// Records that were overwritten before they were read: of these the log says only how many they were.
     pub dropped: u32,
 }
 
@@ -52,10 +52,11 @@ impl Tap {
         mark: Option<u32>,
         each: &mut dyn FnMut(Item),
     ) -> Result<u32, MemoryError> {
-        let mut head = [0; 4];
+        let mut head = [0; 5];
         memory.read(self.ring, &mut head)?;
-        let [written, read, dropped, size] = head;
-        self.dropped = dropped;
+        let [written, read, _, size, oldest] = head;
+        let is_held = written.wrapping_sub(read) <= written.wrapping_sub(oldest);
+        let read = if is_held { read } else { oldest };
         let ready = written.wrapping_sub(read).min(size);
         let bytes = self.bytes(memory, read, ready, size)?;
         memory.write(self.ring + READ, &[read.wrapping_add(ready)])?;
@@ -90,8 +91,11 @@ impl Tap {
     }
 
     fn push(&mut self, position: u32, bytes: &[u8], each: &mut dyn FnMut(Item)) {
-        let Self { stream, last, counts, times, halt, .. } = self;
+        let Self { stream, last, counts, times, halt, dropped, .. } = self;
         stream.push(position, bytes, |item| {
+            if let Item::Gap(missing) = &item {
+                *dropped += missing;
+            }
             if let Item::Record(record) = &item {
                 match record.event.kind {
                     EventKind::Halt => *halt = Some((record.event.arg, record.time)),

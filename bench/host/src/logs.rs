@@ -54,8 +54,9 @@ fn pieces() -> Vec<(u8, u32, Vec<u8>)> {
             Standing { me: NodeId(event.id.node), number, clock, counts, origins: &origins[node], recording };
         writers[node].push(&rings[node], &event.what, event.time.unwrap_or_default().low(), &standing);
         if event.id.number % 6 == 0 {
-            let length = rings[node].peek(&mut bytes);
-            rings[node].consume(length);
+            let piece = rings[node].peek(&mut bytes);
+            let length = piece.length;
+            rings[node].consume(piece);
             pieces.push((event.id.node, written[node], bytes[..length].to_vec()));
             written[node] += length as u32;
         }

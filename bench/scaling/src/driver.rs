@@ -215,10 +215,11 @@ impl<const N: usize> Member<N> {
     }
 
     fn read_log(&mut self, counts_bytes: bool) {
+        let piece = self.ring.peek(&mut [0; LOG]);
         if counts_bytes {
-            self.logged += self.ring.peek(&mut [0; LOG]) as u64;
+            self.logged += piece.length as u64;
         }
-        self.ring.consume(LOG);
+        self.ring.consume(piece);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Bytes to events.
 use super::varint::{self, Stop};
-use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, PORT, RECEIVE, SEND, SYNC, WITH_CAUSES, counts, has_value};
+use super::{CAUSES, LOCAL, LOCAL_ESCAPE, PORT, RECEIVE, SEND, SYNC, WITH_CAUSES, counts, has_value};
 use crate::time::Ticks;
 use crate::{Event, EventKind, EventNumber, MAX_NODES, MAX_PORTS};
 use core::fmt;
@@ -27,10 +27,14 @@ pub struct Record {
 
 /// What a log consists of.
 ///
-/// # Example: a gap is an item of its own
+/// # Example: a tracepoint behind a sync record
 /// ```
 /// use stillpoint_core::log::{LogItem, LogReader};
-/// assert_eq!(LogReader::new().next(&[0x22, 5]), Ok(Some((LogItem::Gap(5), 2))));
+/// let sync = [0x23, 2, 0, 0].into_iter().chain([1u32, 0, 0, 0].into_iter().flat_map(u32::to_le_bytes));
+/// let bytes: Vec<u8> = sync.chain([0x85, 10]).collect();
+/// let mut reader = LogReader::new();
+/// assert!(matches!(reader.next(&bytes), Ok(Some((LogItem::Sync(_), 20)))));
+/// assert!(matches!(reader.next(&bytes[20..]), Ok(Some((LogItem::Record(_), 2)))));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogItem<'a> {
@@ -40,8 +44,6 @@ pub enum LogItem<'a> {
     Causes(Causes<'a>),
     /// Where the node stands with the next record.
     Sync(SyncRecord<'a>),
-    /// This many records were dropped here because the ring was full.
-    Gap(u32),
 }
 
 /// What happened before the next record and was not recorded (Hyder, table 3-1).
@@ -49,7 +51,7 @@ pub enum LogItem<'a> {
 /// # Example: two events skipped, node 1 grew by three
 /// ```
 /// use stillpoint_core::log::{LogItem, LogReader};
-/// let sync = [0x23, 1, 2, 0].into_iter().chain([1u32, 0, 0, 1, 0].into_iter().flat_map(u32::to_le_bytes));
+/// let sync = [0x23, 1, 2, 0].into_iter().chain([1u32, 0, 0, 0, 1, 0].into_iter().flat_map(u32::to_le_bytes));
 /// let bytes: Vec<u8> = sync.chain([0x81, 0, 0x20, 2, 0b10, 3, 0]).collect();
 /// let mut reader = LogReader::new();
 /// let mut rest = &bytes[..];
@@ -85,10 +87,10 @@ impl Causes<'_> {
 /// ```
 /// use stillpoint_core::log::{LogItem, LogReader};
 /// let mut reader = LogReader::new();
-/// let bytes: Vec<u8> = [0x23, 2, 2, 1].into_iter().chain([5u32, 9, 0, 5, 3, 8, 2].into_iter().flat_map(u32::to_le_bytes)).collect();
+/// let bytes: Vec<u8> = [0x23, 2, 2, 1].into_iter().chain([5u32, 9, 0, 4, 5, 3, 8, 2].into_iter().flat_map(u32::to_le_bytes)).collect();
 /// let Ok(Some((LogItem::Sync(sync), _))) = reader.next(&bytes) else { panic!() };
 /// assert!(sync.clock().eq([5, 3]) && sync.counts().eq([8]) && sync.origins().eq([2]));
-/// assert_eq!((sync.number.0, sync.time.0), (5, 9));
+/// assert_eq!((sync.number.0, sync.time.0, sync.records), (5, 9, 4));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncRecord<'a> {
@@ -100,6 +102,13 @@ pub struct SyncRecord<'a> {
     pub number: EventNumber,
     /// The time of the next record.
     pub time: Ticks,
+    /// How many records the node wrote before the next one since its log began.
+    pub records: u32,
+    /// Whether the node goes on counting its records: otherwise it was reset since what the reader read before. After a gap it may
+    /// have been reset all the same and have come further than before.
+    pub continues: bool,
+    /// How many records are missing in front of the next one, at least; 0 if the reader had read nothing.
+    pub missing: u32,
     clock: &'a [[u8; 4]],
     counts: &'a [[u8; 4]],
     origins: &'a [[u8; 4]],
@@ -189,6 +198,8 @@ pub struct LogReader {
     fresh: bool,
     number: u32,
     time: Ticks,
+    /// How many records the node had written with the last one.
+    records: u32,
     counts: [u32; MAX_PORTS],
 }
 
@@ -199,7 +210,13 @@ impl LogReader {
     /// A reader that waits for the first sync record.
     #[must_use]
     pub const fn new() -> Self {
-        Self { synced: false, fresh: false, number: 0, time: Ticks(0), counts: [0; MAX_PORTS] }
+        Self { synced: false, fresh: false, number: 0, time: Ticks(0), records: 0, counts: [0; MAX_PORTS] }
+    }
+
+    /// Returns the number of the last event that was read.
+    #[must_use]
+    pub const fn number(&self) -> EventNumber {
+        EventNumber(self.number)
     }
 
     /// Reads the next item and says how many bytes it took. `None` when the bytes end before the item does.
@@ -209,7 +226,6 @@ impl LogReader {
         let item = match first {
             CAUSES => self.causes(&mut rest).map(LogItem::Causes),
             SYNC => self.sync(&mut rest).map(LogItem::Sync),
-            GAP => self.gap(&mut rest).map(LogItem::Gap),
             _ => self.record(first, &mut rest).map(LogItem::Record),
         };
         match item {
@@ -226,10 +242,10 @@ impl LogReader {
     /// ```
     /// use stillpoint_core::log::LogReader;
     /// let mut reader = LogReader::new();
-    /// let bytes = [0x23, 2, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x87, 10];
+    /// let bytes = [0x23, 2, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0x87, 10];
     /// assert!(reader.next_record(&bytes).is_none());
     /// assert!(reader.next(&bytes).is_ok());
-    /// assert!(reader.next_record(&bytes[16..]).is_some_and(|(record, length)| record.number.0 == 5 && length == 2));
+    /// assert!(reader.next_record(&bytes[20..]).is_some_and(|(record, length)| record.number.0 == 5 && length == 2));
     /// ```
     #[inline]
     pub fn next_record(&mut self, bytes: &[u8]) -> Option<(Record, usize)> {
@@ -247,7 +263,7 @@ impl LogReader {
     fn next_long_record(&mut self, bytes: &[u8]) -> Option<(Record, usize)> {
         let mut rest = bytes;
         match take_byte(&mut rest)? {
-            CAUSES | SYNC | GAP => None,
+            CAUSES | SYNC => None,
             first => self.record(first, &mut rest).ok().map(|record| (record, bytes.len() - rest.len())),
         }
     }
@@ -265,6 +281,7 @@ impl LogReader {
     #[inline(always)]
     fn count(&mut self, event: Event, difference: u32) -> Record {
         let new = u32::from(!self.fresh);
+        self.records = self.records.wrapping_add(1);
         if counts(event.kind) {
             self.number = self.number.wrapping_add(new);
         }
@@ -308,23 +325,25 @@ impl LogReader {
         if mode > 3 || usize::from(nodes) > MAX_NODES || usize::from(ports) > MAX_PORTS {
             return Err(Some(LogError::ImpossibleShape));
         }
-        let [number, low, high] = *take_words(rest, 3)? else { return Err(None) };
+        let [number, low, high, records] = *take_words(rest, 4)? else { return Err(None) };
         let (clock, counts) = (take_words(rest, nodes.into())?, take_words(rest, ports.into())?);
         let origins = take_words(rest, ports.into())?;
-        let [number, low, high] = [number, low, high].map(u32::from_le_bytes);
-        let time = Ticks(u64::from(high) << 32 | u64::from(low));
-        let sync = SyncRecord { mode, with_causes, number: EventNumber(number), time, clock, counts, origins };
-        *self = Self { synced: true, fresh: true, number, time, counts: [0; MAX_PORTS] };
+        let [number, low, high, records] = [number, low, high, records].map(u32::from_le_bytes);
+        let (number, time) = (EventNumber(number), Ticks(u64::from(high) << 32 | u64::from(low)));
+        // A node counts its records anew when it is reset, and then begins with 0.
+        let since = records.wrapping_sub(self.records);
+        let continues = self.synced && since as i32 >= 0;
+        let missing = match (self.synced, continues) {
+            (false, _) => 0,
+            (true, true) => since,
+            (true, false) => records,
+        };
+        let sync = SyncRecord { mode, with_causes, number, time, records, continues, missing, clock, counts, origins };
+        *self = Self { synced: true, fresh: true, number: number.0, time, records, counts: [0; MAX_PORTS] };
         for (count, value) in self.counts.iter_mut().zip(sync.counts()) {
             *count = value;
         }
         Ok(sync)
-    }
-
-    fn gap(&mut self, rest: &mut &[u8]) -> Step<u32> {
-        let dropped = varint::take(rest).map_err(LogError::from)?;
-        self.synced = false;
-        Ok(dropped)
     }
 }
 

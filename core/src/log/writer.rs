@@ -1,6 +1,6 @@
 //! Events to bytes.
-use super::ring::{Entry, LogRing};
-use super::{CAUSES, GAP, LOCAL, LOCAL_ESCAPE, RECEIVE, Recording, SEND, SYNC, WITH_CAUSES, counts, has_value, varint};
+use super::ring::{Entry, LogRing, Quarters};
+use super::{CAUSES, LOCAL, LOCAL_ESCAPE, RECEIVE, Recording, SEND, SYNC, WITH_CAUSES, counts, has_value, varint};
 use crate::time::Ticks;
 use crate::{Event, EventKind, EventNumber, NodeId};
 
@@ -67,10 +67,9 @@ const SHORT_MAX: u32 = 1 + varint::MAX_LEN as u32;
 
 /// What a sync record begins with, in bytes; and its words before clock and counts.
 const SYNC_HEAD: u32 = 4;
-const SYNC_WORDS: usize = 3;
-/// How long a gap can be, and causes without their differences.
-const GAP_MAX: u32 = 1 + varint::MAX_LEN as u32;
-const CAUSES_MAX: u32 = 1;
+const SYNC_WORDS: usize = 4;
+/// How long causes can be without their differences.
+const CAUSES_MAX: u32 = 1 + 3 * varint::MAX_LEN as u32;
 
 /// Writes the records of one node.
 ///
@@ -83,7 +82,7 @@ const CAUSES_MAX: u32 = 1;
 /// writer.push(&ring, &Event::local(7), Ticks(100), &Standing { me, number, clock: &[1, 0], counts: &[], origins: &[], recording });
 ///
 /// let mut bytes = [0; 256];
-/// let length = ring.peek(&mut bytes);
+/// let length = ring.peek(&mut bytes).length;
 /// let mut reader = LogReader::new();
 /// let Ok(Some((LogItem::Sync(_), sync))) = reader.next(&bytes[..length]) else { panic!() };
 /// let Ok(Some((LogItem::Record(record), _))) = reader.next(&bytes[sync..length]) else { panic!() };
@@ -101,8 +100,9 @@ pub struct LogWriter<const N: usize> {
     sync_due: bool,
     /// The time of the last record, or of the last that was dropped.
     time: Ticks,
-    /// Records dropped and not yet told of.
-    dropped: u32,
+    /// What added to the number of the last event gives the number of records: see [`records`](Self::records).
+    bias: u32,
+    quarters: Quarters,
     /// The clock as the reader knows it.
     told: [u32; N],
 }
@@ -116,7 +116,15 @@ impl<const N: usize> LogWriter<N> {
     #[must_use]
     pub const fn new() -> Self {
         // Not even a first event with the number 0 is a plain record.
-        Self { expected: 0, last: 0, sync_at: 0, sync_due: true, time: Ticks(0), dropped: 0, told: [0; N] }
+        let (time, quarters) = (Ticks(0), Quarters::new());
+        Self { expected: 0, last: 0, sync_at: 0, sync_due: true, time, bias: 0, quarters, told: [0; N] }
+    }
+
+    /// Returns how many records were written, those included that were overwritten or longer than the ring.
+    #[must_use]
+    pub const fn records(&self) -> u32 {
+        // A record that follows its predecessor's event at once changes neither of the two by more than one.
+        self.last.wrapping_add(self.bias)
     }
 
     /// Calls for a sync record before the next record: after a change of mode, an attach, a reset, or a pause in which
@@ -164,7 +172,7 @@ impl<const N: usize> LogWriter<N> {
         if number != self.expected || number == self.sync_at {
             return false;
         }
-        let Some(mut entry) = ring.open(SHORT_MAX) else { return false };
+        let Some(mut entry) = ring.open(SHORT_MAX, self.quarters.limit()) else { return false };
         entry.put(first);
         varint::put(ticks.0, |byte| entry.put(byte));
         entry.commit();
@@ -174,7 +182,7 @@ impl<const N: usize> LogWriter<N> {
         true
     }
 
-    /// Writes `event`, which happened at `now`. A full ring drops it; the drop is counted and told with the next record.
+    /// Writes `event`, which happened at `now`. A full ring gives up its oldest records; sync records say how many there were.
     // Inlined always: a caller that names the kind of event is left with a handful of stores.
     #[inline(always)]
     pub fn push<const S: usize>(&mut self, ring: &LogRing<S>, event: &Event, now: Ticks<u32>, standing: &Standing<'_>) {
@@ -186,7 +194,9 @@ impl<const N: usize> LogWriter<N> {
         if !plain || !counts(event.kind) {
             return self.push_with_context(ring, event, now, standing);
         }
-        let Some(mut entry) = ring.open(PLAIN_MAX) else { return self.drop_one(ring, now) };
+        let Some(mut entry) = ring.open(PLAIN_MAX, self.quarters.limit()) else {
+            return self.push_with_context(ring, event, now, standing);
+        };
         self.put_record(&mut entry, event, now);
         entry.commit();
         self.last = number;
@@ -204,7 +214,7 @@ impl<const N: usize> LogWriter<N> {
     fn drop_one<const S: usize>(&mut self, ring: &LogRing<S>, now: Ticks<u32>) {
         ring.count_drop();
         self.advance(now);
-        self.dropped = self.dropped.saturating_add(1);
+        self.bias = self.bias.wrapping_add(1);
         self.call_for_sync();
     }
 
@@ -217,12 +227,20 @@ impl<const N: usize> LogWriter<N> {
         standing: &Standing<'_>,
     ) {
         let (number, causes) = (standing.number.0, standing.recording.carries_causes());
-        let called_for = self.sync_due || begins_session(event, standing);
         let words = SYNC_WORDS + standing.clock.len() + 2 * standing.counts.len();
-        let room = PLAIN_MAX + GAP_MAX + CAUSES_MAX.max(SYNC_HEAD) + (words * varint::MAX_LEN) as u32;
-        let Some(mut entry) = ring.open(room) else { return self.drop_one(ring, now) };
-        let is_due = number.wrapping_sub(self.sync_at) as i32 >= 0;
-        if called_for || is_due && entry.is_straight(SYNC_HEAD + 4 * words as u32) {
+        let sync = SYNC_HEAD + 4 * words as u32;
+        let room = PLAIN_MAX + sync.max(CAUSES_MAX + (standing.clock.len() * varint::MAX_LEN) as u32);
+        let open = self.quarters.open(ring, room);
+        let turns = open.is_none();
+        let Some(mut entry) = open.or_else(|| self.quarters.turn(ring, room)) else {
+            return self.drop_one(ring, now);
+        };
+        let called_for = self.sync_due || begins_session(event, standing) || entry.is_oldest();
+        let is_due = turns || number.wrapping_sub(self.sync_at) as i32 >= 0;
+        if called_for || is_due && entry.is_straight(sync) {
+            if turns {
+                self.quarters.begin(&entry, room);
+            }
             self.put_sync(&mut entry, now, standing);
         } else {
             if is_due {
@@ -238,6 +256,7 @@ impl<const N: usize> LogWriter<N> {
         }
         self.put_record(&mut entry, event, now);
         entry.commit();
+        self.bias = self.records().wrapping_add(1).wrapping_sub(number);
         self.last = number;
         // Where records say what changed, every one takes this way: no number that comes is the last but one.
         self.expected = if causes { number.wrapping_sub(1) } else { number.wrapping_add(1) };
@@ -306,11 +325,6 @@ impl<const N: usize> LogWriter<N> {
     /// Where the node stands with the record that follows. Words as they are: it takes the same time whatever they say.
     #[inline(never)]
     fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: Ticks<u32>, standing: &Standing<'_>) {
-        if self.dropped != 0 {
-            entry.put(GAP);
-            put_number(entry, self.dropped);
-            self.dropped = 0;
-        }
         self.sync_at = standing.number.0.wrapping_add(Self::SYNC_EVERY);
         self.sync_due = false;
         // The record that follows has a time difference of zero.
@@ -318,7 +332,7 @@ impl<const N: usize> LogWriter<N> {
         let causes = if standing.recording.carries_causes() { WITH_CAUSES } else { 0 };
         let mode = standing.recording.mode() as u8 | causes;
         let head = u32::from_le_bytes([SYNC, mode, standing.clock.len() as u8, standing.counts.len() as u8]);
-        let first = [head, standing.number.0, now.0, (self.time.0 >> 32) as u32];
+        let first = [head, standing.number.0, now.0, (self.time.0 >> 32) as u32, self.records()];
         entry.put_words([&first, standing.clock, standing.counts]);
         for port in 0..standing.counts.len() {
             entry.put_word(standing.origins.origin(port));

@@ -9,6 +9,7 @@ mod tail;
 
 pub use header::header_of;
 pub use recorder::{NodeCounters, RecordError, Recorder};
+pub(crate) use ring::Ring;
 pub use stillpoint_trace::*;
 pub use tail::Tails;
 

@@ -34,8 +34,10 @@ pub struct NodeCounters {
     pub events: u64,
     /// Bytes of log.
     pub bytes: u64,
-    /// Records that found the ring full while it was being recorded.
+    /// Records that were overwritten before they were read.
     pub dropped: u64,
+    /// Records that the node had written before the first one in the recording.
+    pub before: u64,
     /// How often its log began anew: resets of its board.
     pub restarts: u64,
 }
@@ -45,14 +47,12 @@ struct Tap {
     at: NodeAddress,
     ring: Ring,
     stream: Stream,
-    /// The ring's own count of drops when it was last read.
-    dropped: Option<u32>,
     counters: NodeCounters,
 }
 
 /// Records the logs of all nodes of a system.
 ///
-/// Call [`Recorder::poll`] often: a ring that is full drops records, and says how many.
+/// Call [`Recorder::poll`] often: a full ring overwrites its oldest records. The recording says how many are missing.
 pub struct Recorder {
     header: Header,
     writer: Writer,
@@ -70,7 +70,6 @@ impl Recorder {
             at,
             ring: Ring::new(node.log.0),
             stream: Stream::new(),
-            dropped: None,
             counters: NodeCounters { id: node.id.0, name: header.node_name(node.id.0), ..Default::default() },
         });
         let taps = taps.collect();
@@ -83,7 +82,7 @@ impl Recorder {
 
     /// Moves what the rings hold into the file. Returns how many bytes that was.
     ///
-    /// A ring is freed only once its bytes are written: what cannot be saved stays on the board.
+    /// What was read is noted on the board only once it is saved, so another recorder can go on from there.
     pub fn poll(&mut self, system: &mut System) -> Result<u64, RecordError> {
         self.poll_each(system, &mut |_| {})
     }
@@ -108,7 +107,6 @@ impl Recorder {
         };
         let memory = system.boards()[board].memory();
         let look = tap.ring.look(memory).map_err(fail)?;
-        tap.note_dropped(look.dropped);
         if look.bytes.is_empty() {
             return Ok(0);
         }
@@ -117,7 +115,7 @@ impl Recorder {
         let chunk = Chunk { node, wall, position, dropped, bytes: look.bytes };
         self.writer.log(&chunk)?;
         let look = super::ring::Look { bytes: chunk.bytes, ..look };
-        tap.ring.free(memory, &look).map_err(fail)?;
+        tap.ring.note_read(memory, &look).map_err(fail)?;
         tap.count(look.position, &look.bytes);
         let chunk = Chunk { bytes: look.bytes, ..chunk };
         each(&chunk);
@@ -178,20 +176,15 @@ impl Recorder {
 }
 
 impl Tap {
-    fn note_dropped(&mut self, now: u32) {
-        // What was dropped before the recording is in the log, as a gap; a smaller count is that of a ring made anew.
-        let more = self.dropped.map_or(0, |before| if now >= before { now - before } else { now });
-        self.counters.dropped += u64::from(more);
-        self.dropped = Some(now);
-    }
-
     fn count(&mut self, position: u32, bytes: &[u8]) {
         let counters = &mut self.counters;
         counters.bytes += bytes.len() as u64;
         self.stream.push(position, bytes, |item| match item {
             Item::Record(_) | Item::Unplaced(_) => counters.events += 1,
             Item::Restart => counters.restarts += 1,
-            Item::Causes { .. } | Item::Sync(_) | Item::Gap(_) | Item::Broken(_) => {}
+            Item::Gap(missing) => counters.dropped += u64::from(missing),
+            Item::Sync(sync) if counters.events == 0 => counters.before = sync.records.into(),
+            Item::Causes { .. } | Item::Sync(_) | Item::Broken(_) => {}
         });
     }
 }

@@ -12,9 +12,8 @@ pub struct Tails(Vec<Tail>);
 struct Tail {
     at: NodeAddress,
     ring: Ring,
-    /// How many bytes the node had written, and how many records it had dropped.
+    /// How many bytes the node had written.
     written: u32,
-    dropped: u32,
 }
 
 impl Tails {
@@ -26,14 +25,14 @@ impl Tails {
         let mut tails = Vec::new();
         for (at, node) in system.addresses().into_iter().zip(nodes) {
             let ring = Ring::new(node.log.0);
-            let counts = system.on(at.board, |board| ring.counts(board.memory()).map_err(BoardError::from))?;
-            tails.push(Tail { at, ring, written: counts.written, dropped: counts.dropped });
+            let head = system.on(at.board, |board| ring.head(board.memory()).map_err(BoardError::from))?;
+            tails.push(Tail { at, ring, written: head.written });
         }
         Ok(Self(tails))
     }
 
     /// The events that each node logged since, halts and resumes left out; `None` for one whose log does not tell, because
-    /// it is full or was made anew.
+    /// a part is overwritten or the log was made anew.
     ///
     /// # Errors
     /// A board could not be reached.
@@ -44,13 +43,9 @@ impl Tails {
 
 impl Tail {
     fn events(&self, memory: &mut dyn crate::Memory) -> Result<Option<Vec<Event>>, crate::MemoryError> {
-        let counts = self.ring.counts(memory)?;
-        let new = counts.written.wrapping_sub(self.written);
-        if counts.dropped != self.dropped || new > counts.size {
-            return Ok(None);
-        }
-        let bytes = self.ring.bytes(memory, &counts, self.written, new)?;
-        Ok(events_in(self.written, &bytes))
+        let head = self.ring.head(memory)?;
+        let look = self.ring.look_from(memory, &head, self.written)?;
+        Ok(if look.position == self.written { events_in(look.position, &look.bytes) } else { None })
     }
 }
 

@@ -28,12 +28,12 @@ pub fn record_as(path: &Path, chunks: u32, nodes: Vec<NodeInfo>) -> Vec<u64> {
             log.push(&ring, &Event::local(7), Ticks(number), &standing);
         }
         let mut bytes = vec![0; 65536];
-        let length = ring.peek(&mut bytes);
-        bytes.truncate(length);
-        ring.consume(length);
+        let piece = ring.peek(&mut bytes);
+        bytes.truncate(piece.length);
+        ring.consume(piece);
         starts.push(file.saved());
         file.log(&Chunk { node: 0, wall: u64::from(chunk), position, dropped: 0, bytes }).unwrap();
-        position += length as u32;
+        position += piece.length as u32;
     }
     file.end(u64::from(chunks)).unwrap();
     starts

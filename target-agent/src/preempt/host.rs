@@ -208,7 +208,7 @@ fn check_events(statics: &'static Statics) -> Result<(), String> {
             return Err(format!("node {core} refused {refused} steps"));
         }
         let mut bytes = [0; LOG];
-        let length = statics.board(core).log_of(core % 2).peek(&mut bytes);
+        let length = statics.board(core).log_of(core % 2).peek(&mut bytes).length;
         let (mut rest, mut reader, mut found) = (&bytes[..length], LogReader::new(), [0u32; 4]);
         while let Ok(Some((item, used))) = reader.next(rest) {
             if let LogItem::Record(record) = item {

@@ -29,7 +29,7 @@ fn object() -> &'static Shared<u32> {
 
 fn events(core: &Core) -> Vec<Event> {
     let mut bytes = [0; LOG];
-    let length = core.log().peek(&mut bytes);
+    let length = core.log().peek(&mut bytes).length;
     let (mut rest, mut reader, mut events) = (&bytes[..length], LogReader::new(), Vec::new());
     while let Ok(Some((item, used))) = reader.next(rest) {
         if let LogItem::Record(record) = item {

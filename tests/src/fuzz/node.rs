@@ -142,8 +142,8 @@ impl Log {
         self.now += 3;
         self.writer.push(&self.ring, &event, Ticks(self.now as u32), &node.standing());
         let mut bytes = [0; 512];
-        let length = self.ring.peek(&mut bytes);
-        let (mut rest, mut records) = (&bytes[..length], 0);
+        let piece = self.ring.peek(&mut bytes);
+        let (mut rest, mut records) = (&bytes[..piece.length], 0);
         while let Some((item, used)) = self.reader.next(rest).expect("a log that can be read") {
             rest = &rest[used..];
             let LogItem::Record(record) = item else { continue };
@@ -152,7 +152,7 @@ impl Log {
             assert!(record.message.is_none() || record.message == node.count(PortId(event.arg as u8)));
         }
         assert!(rest.is_empty() && records == 1);
-        self.ring.consume(length);
+        self.ring.consume(piece);
     }
 }
 

@@ -40,8 +40,12 @@ impl<const N: usize, const S: usize> System<N, S> {
                 return wrong(format!("{:?} has clock {clock:?}, the truth is {:?}", record.event, happened.clock));
             }
         }
-        // What was dropped last is told with the next record that finds room.
-        let untold = self.members[node].log.untold();
+        // A record that is longer than the ring is told of with the next one that is not.
+        let log = &self.members[node].log;
+        let untold = log.untold();
+        if untold != 0 && log.ring.dropped() == 0 {
+            return wrong(format!("{untold} records are missing silently"));
+        }
         if records + missing + untold != self.members[node].recorded {
             return wrong(format!("{records} read and {missing} missing of {}", self.members[node].recorded));
         }

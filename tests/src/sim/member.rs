@@ -29,8 +29,8 @@ pub struct Log<const N: usize, const S: usize> {
     pub read: Vec<Entry>,
     /// The same as bytes, with the place in the ring where each piece began.
     pub pieces: Vec<(u32, Vec<u8>)>,
-    /// Gaps that were told in lives before this one.
-    told_before: u32,
+    /// Records that were read or told as missing in lives before this one.
+    accounted_before: u32,
 }
 
 impl<const N: usize, const S: usize> Log<N, S> {
@@ -38,22 +38,25 @@ impl<const N: usize, const S: usize> Log<N, S> {
         let (writer, ring, reader) = (LogWriter::new(), LogRing::new(), LogReader::new());
         // A recorder that comes before anything happens sees where the ring begins.
         let pieces = vec![(0, Vec::new())];
-        Self { writer, ring, reader, clock: None, read: Vec::new(), pieces, told_before: 0 }
+        Self { writer, ring, reader, clock: None, read: Vec::new(), pieces, accounted_before: 0 }
     }
 
     /// Reads all there is, as a probe does.
     pub fn drain(&mut self, me: usize) -> Result<(), String> {
         let mut bytes = vec![0; S];
-        let length = self.ring.peek(&mut bytes);
-        self.pieces.push((self.ring.position(), bytes[..length].to_vec()));
-        let mut rest = &bytes[..length];
+        let piece = self.ring.peek(&mut bytes);
+        self.pieces.push((piece.position, bytes[..piece.length].to_vec()));
+        let mut rest = &bytes[..piece.length];
         while let Some((item, used)) = self.reader.next(rest).map_err(|error| error.to_string())? {
             match item {
-                LogItem::Gap(dropped) => {
-                    self.clock = None;
-                    self.read.push(Entry::Gap(dropped));
+                LogItem::Sync(sync) => {
+                    // This probe was there when the log began.
+                    let missing = if self.clock.is_some() { sync.missing } else { sync.records };
+                    if missing != 0 {
+                        self.read.push(Entry::Gap(missing));
+                    }
+                    self.clock = Some(sync.clock().collect());
                 }
-                LogItem::Sync(sync) => self.clock = Some(sync.clock().collect()),
                 LogItem::Causes(causes) => {
                     let mut grown = causes.differences();
                     for (place, entry) in self.clock.iter_mut().flatten().enumerate() {
@@ -71,7 +74,7 @@ impl<const N: usize, const S: usize> Log<N, S> {
             }
             rest = &rest[used..];
         }
-        self.ring.consume(length);
+        self.ring.consume(piece);
         if rest.is_empty() { Ok(()) } else { Err("it ends in the middle of a record".into()) }
     }
 }
@@ -81,21 +84,27 @@ impl<const N: usize, const S: usize> Log<N, S> {
     pub fn restart(&mut self) -> u32 {
         self.ring.init();
         (self.writer, self.reader, self.clock) = (LogWriter::new(), LogReader::new(), None);
-        self.told_before = self.told();
-        let records = self.read.iter().filter(|entry| matches!(entry, Entry::Record(..))).count() as u32;
-        records + self.told_before
+        self.accounted_before = self.accounted();
+        self.accounted_before
     }
 
-    /// Records that the log says are missing.
-    fn told(&self) -> u32 {
-        let gaps = self.read.iter().map(|entry| if let Entry::Gap(dropped) = entry { *dropped } else { 0 });
-        gaps.sum()
+    /// Records that were read or that the log says are missing.
+    fn accounted(&self) -> u32 {
+        let each = self.read.iter().map(|entry| if let Entry::Gap(missing) = entry { *missing } else { 1 });
+        each.sum()
     }
 
-    /// Records that found no room and of which the log does not say so yet.
+    /// Records that are not in the ring any more and of which the log does not say so yet.
     #[must_use]
     pub fn untold(&self) -> u32 {
-        self.ring.dropped() - (self.told() - self.told_before)
+        self.writer.records() - (self.accounted() - self.accounted_before)
+    }
+
+    /// Records of all lives that were not read.
+    #[must_use]
+    pub fn lost(&self) -> u32 {
+        let gaps = self.read.iter().map(|entry| if let Entry::Gap(missing) = entry { *missing } else { 0 });
+        gaps.sum::<u32>() + self.untold()
     }
 }
 

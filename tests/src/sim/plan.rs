@@ -289,7 +289,7 @@ impl Plan {
         for node in 0..N {
             system.read_log(node)?;
             seen.records += system.check_log(node)?;
-            seen.dropped += system.members[node].log.ring.dropped();
+            seen.dropped += system.members[node].log.lost();
         }
         if !self.adversity.resets && seen.dropped == 0 {
             system.check_order_from_logs()?;

@@ -230,9 +230,11 @@ fn log_item(item: LogItem<'_>) -> String {
             let (clock, counts): (Vec<_>, Vec<_>) = (sync.clock().collect(), sync.counts().collect());
             let origins: Vec<_> = sync.origins().collect();
             let (mode, number, time) = (sync.mode, event(sync.number), sync.time.0);
-            format!("sync: mode {mode}, {number}, time {time}, clock {clock:?}, counts {counts:?}, origins {origins:?}")
+            let records = sync.records;
+            let said = format!("sync: mode {mode}, {number}, time {time}, record {records}");
+            let missing = if sync.missing == 0 { String::new() } else { format!(", {} missing", sync.missing) };
+            format!("{said}, clock {clock:?}, counts {counts:?}, origins {origins:?}{missing}")
         }
-        LogItem::Gap(lost) => format!("gap: {lost} records lost"),
     }
 }
 

@@ -1,4 +1,5 @@
 //! The records of one node, decoded from the pieces of its log.
+use stillpoint_core::EventNumber;
 use stillpoint_core::log::{LogError, LogItem, LogReader, Record};
 use stillpoint_core::time::Ticks;
 
@@ -27,7 +28,7 @@ pub enum Item {
     },
     /// Where the node stands with the next record.
     Sync(Sync),
-    /// This many records were dropped here because the ring was full.
+    /// This many records are missing here: they were overwritten in the node's ring before they were read.
     Gap(u32),
     /// A record whose number and time are not known: it lies before the first sync record. Its order is known.
     Unplaced(Record),
@@ -57,6 +58,8 @@ pub struct Sync {
     pub number: u32,
     /// The time of the next record, in the node's ticks.
     pub time: Ticks,
+    /// How many records the node wrote before the next one since its log began.
+    pub records: u32,
     /// The node's clock with the next record.
     pub clock: Vec<u32>,
     /// Messages sent or received on each port, with the next record.
@@ -66,7 +69,7 @@ pub struct Sync {
 }
 
 /// A sync record of a node of which nothing is known. With it a reader can tell where records end.
-const ANY: [u8; 16] = [0x23, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+const ANY: [u8; 20] = [0x23, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// Decodes the log of one node, piece by piece.
 #[derive(Clone, Debug)]
@@ -76,6 +79,8 @@ pub struct Stream {
     placed: bool,
     /// Where the next piece should begin.
     next: Option<u32>,
+    /// The last piece did not begin there, and nothing of it was told yet.
+    jumped: bool,
     /// The beginning of what is not whole yet.
     rest: Vec<u8>,
     /// Records that were not told yet: none between two pieces.
@@ -95,7 +100,7 @@ impl Stream {
     /// A stream that has seen nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self { reader: unplaced(), placed: false, next: None, rest: Vec::new(), run: Vec::new() }
+        Self { reader: unplaced(), placed: false, next: None, jumped: false, rest: Vec::new(), run: Vec::new() }
     }
 
     /// Takes the next piece, which begins at `position` of the node's ring, and gives what it says to `each`.
@@ -112,8 +117,9 @@ impl Stream {
     /// [`push`](Self::push), records that follow each other together.
     pub fn push_parts(&mut self, position: u32, bytes: &[u8], mut each: impl FnMut(Part<'_>)) {
         if self.next.is_some_and(|next| next != position) {
-            *self = Self::new();
-            each(Part::Other(Item::Restart));
+            // Overwritten records, a reset or another recorder: the sync record tells.
+            self.rest.clear();
+            self.jumped = true;
         }
         self.next = Some(position.wrapping_add(bytes.len() as u32));
         if self.rest.is_empty() {
@@ -131,8 +137,11 @@ impl Stream {
     /// Reads what is whole. Says how many bytes that was.
     fn read(&mut self, bytes: &[u8], each: &mut impl FnMut(Part<'_>)) -> usize {
         let mut at = 0;
+        if self.jumped && bytes.first().is_some_and(|first| *first != ANY[0]) {
+            self.restart(each);
+        }
         loop {
-            if self.placed {
+            if self.placed && !self.jumped {
                 while let Some((record, length)) = self.reader.next_record(&bytes[at..]) {
                     at += length;
                     self.run.push(record);
@@ -142,15 +151,16 @@ impl Stream {
                 }
                 self.tell_run(each);
             }
+            let before = self.reader.number();
             match self.reader.next(&bytes[at..]) {
                 Ok(Some((item, length))) => {
                     at += length;
-                    self.tell(item, each);
+                    self.tell(item, before, each);
                 }
                 Ok(None) => return at,
                 Err(error) => {
                     each(Part::Other(Item::Broken(error)));
-                    (self.reader, self.placed) = (unplaced(), false);
+                    (self.reader, self.placed, self.jumped) = (unplaced(), false, false);
                     // No byte from here on can be trusted until one begins a sync record.
                     match bytes[at + 1..].iter().position(|byte| *byte == ANY[0]) {
                         Some(skipped) => at += 1 + skipped,
@@ -161,6 +171,12 @@ impl Stream {
         }
     }
 
+    /// The log goes on somewhere else, with records of which nothing is known.
+    fn restart(&mut self, each: &mut impl FnMut(Part<'_>)) {
+        (self.reader, self.placed, self.jumped) = (unplaced(), false, false);
+        each(Part::Other(Item::Restart));
+    }
+
     fn tell_run(&mut self, each: &mut impl FnMut(Part<'_>)) {
         if !self.run.is_empty() {
             each(Part::Records(&self.run));
@@ -168,7 +184,8 @@ impl Stream {
         }
     }
 
-    fn tell(&mut self, item: LogItem<'_>, each: &mut impl FnMut(Part<'_>)) {
+    /// Tells an item that follows the event `before`.
+    fn tell(&mut self, item: LogItem<'_>, before: EventNumber, each: &mut impl FnMut(Part<'_>)) {
         let item = match item {
             LogItem::Record(record) if self.placed => return each(Part::Records(&[record])),
             LogItem::Record(record) => Item::Unplaced(record),
@@ -178,7 +195,16 @@ impl Stream {
                 differences: causes.differences().collect(),
             },
             LogItem::Sync(sync) => {
-                self.placed = true;
+                // Before the first sync record nothing is missing: the recording begins there.
+                let (jumped, placed) = (std::mem::take(&mut self.jumped), std::mem::replace(&mut self.placed, true));
+                // Not every new epoch is a reset, but after every reset there is one.
+                let continues = placed && sync.continues && sync.number.epoch() == before.epoch();
+                if jumped && !continues {
+                    each(Part::Other(Item::Restart));
+                }
+                if (placed || jumped) && sync.missing != 0 {
+                    each(Part::Other(Item::Gap(sync.missing)));
+                }
                 let (clock, counts, origins) =
                     (sync.clock().collect(), sync.counts().collect(), sync.origins().collect());
                 Item::Sync(Sync {
@@ -186,12 +212,12 @@ impl Stream {
                     with_causes: sync.with_causes,
                     number: sync.number.0,
                     time: sync.time,
+                    records: sync.records,
                     clock,
                     counts,
                     origins,
                 })
             }
-            LogItem::Gap(dropped) => Item::Gap(dropped),
         };
         each(Part::Other(item));
     }

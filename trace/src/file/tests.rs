@@ -12,24 +12,42 @@ fn header() -> Header {
     Header { tool: "test".into(), system: "somewhere".into(), nodes: nodes.to_vec(), ..Header::default() }
 }
 
-/// The bytes of a log with `events` tracepoints of node 0, in a system of two, from the event `first` on.
-fn log(first: u32, events: u32) -> Vec<u8> {
-    let (ring, mut writer) = (LogRing::<4096>::new(), LogWriter::<2>::new());
-    for number in first..first + events {
-        let standing = Standing {
-            me: NodeId(0),
-            number: EventNumber(number),
-            clock: &[number, 0],
-            counts: &[number],
-            origins: &[0],
-            recording: Recording::FULL,
-        };
-        writer.push(&ring, &Event::send(PortId(0)), Ticks(number), &standing);
+/// Node 0 of a system of two, which sends and logs that.
+struct Logging<const S: usize> {
+    ring: LogRing<S>,
+    writer: LogWriter<2>,
+    number: u32,
+}
+
+impl<const S: usize> Logging<S> {
+    fn new(first: u32) -> Self {
+        Self { ring: LogRing::new(), writer: LogWriter::new(), number: first }
     }
-    let mut bytes = vec![0; 4096];
-    let length = ring.peek(&mut bytes);
-    bytes.truncate(length);
-    bytes
+
+    fn happen(&mut self) {
+        let (number, recording) = (self.number, Recording::FULL);
+        let (clock, counts) = ([number, 0], [number]);
+        let (me, number) = (NodeId(0), EventNumber(number));
+        let standing = Standing { me, number, clock: &clock, counts: &counts, origins: &[0], recording };
+        self.writer.push(&self.ring, &Event::send(PortId(0)), Ticks(number.0), &standing);
+        self.number += 1;
+    }
+
+    /// What was not read yet, and where it begins.
+    fn read(&mut self) -> (u32, Vec<u8>) {
+        let mut bytes = vec![0; S];
+        let piece = self.ring.peek(&mut bytes);
+        self.ring.consume(piece);
+        bytes.truncate(piece.length);
+        (piece.position, bytes)
+    }
+}
+
+/// The bytes of a log with `events` sends, from the event `first` on.
+fn log(first: u32, events: u32) -> Vec<u8> {
+    let mut node = Logging::<4096>::new(first);
+    (0..events).for_each(|_| node.happen());
+    node.read().1
 }
 
 /// A file of ten frames of log, in the way a recorder writes it, and where each frame begins.
@@ -143,13 +161,35 @@ fn a_log_that_does_not_go_on_where_it_ended_is_a_restart() {
     assert_eq!(items.iter().filter(|item| matches!(item, Item::Record(_))).count(), 5);
 }
 
+/// The first of each piece that is read later than the ring could hold.
+#[test]
+fn records_that_were_overwritten_before_they_were_read_are_a_gap_with_their_number() {
+    let mut node = Logging::<512>::new(1);
+    let (mut items, mut stream, mut read, mut events) = (Vec::new(), Stream::new(), 0, 0);
+    for pause in [3, 400, 5, 1000, 2] {
+        for _ in 0..pause {
+            node.happen();
+            events += 1;
+        }
+        let (position, bytes) = node.read();
+        stream.push(position, &bytes, |item| items.push(item));
+        let records = items.iter().filter(|item| matches!(item, Item::Record(_))).count() as u32;
+        let missing: u32 = items.iter().map(|item| if let Item::Gap(missing) = item { *missing } else { 0 }).sum();
+        assert!(records > read, "something was read");
+        read = records;
+        assert_eq!(records + missing, events);
+    }
+    assert!(!items.contains(&Item::Restart), "the node was never reset");
+    assert_eq!(items.iter().filter(|item| matches!(item, Item::Gap(_))).count(), 2);
+}
+
 #[test]
 fn records_before_the_first_sync_record_are_kept_without_a_number() {
     let bytes = log(1, 3);
-    // The sync record of a system of two with one port: a byte each for kind, mode, nodes, ports, and seven words.
-    let without_sync = &bytes[32..];
+    // The sync record of a system of two with one port: a byte each for kind, mode, nodes, ports, and eight words.
+    let without_sync = &bytes[36..];
     let mut items = Vec::new();
-    Stream::new().push(32, without_sync, |item| items.push(item));
+    Stream::new().push(36, without_sync, |item| items.push(item));
     assert_eq!(items.len(), 3, "{items:?}");
     assert!(items.iter().all(|item| matches!(item, Item::Unplaced(_))), "{items:?}");
 }

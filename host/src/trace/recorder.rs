@@ -1,8 +1,7 @@
 //! Draining the log rings of a running system into a file.
 use super::ring::Ring;
-use super::{Chunk, Header, Item, Stream, WriteError, Writer, header_of};
+use super::{Chunk, Header, NodeSum, Summary, WriteError, Writer, header_of};
 use crate::{BoardError, NodeAddress, System, SystemError};
-use serde::Serialize;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use stillpoint_core::Command;
@@ -23,31 +22,11 @@ pub enum RecordError {
     },
 }
 
-/// What was recorded of one node so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct NodeCounters {
-    /// Its number.
-    pub id: u8,
-    /// What it is called.
-    pub name: String,
-    /// Records of events.
-    pub events: u64,
-    /// Bytes of log.
-    pub bytes: u64,
-    /// Records that found the ring full while it was being recorded.
-    pub dropped: u64,
-    /// How often its log began anew: resets of its board.
-    pub restarts: u64,
-}
-
 /// One node's ring, and what came out of it.
 struct Tap {
     at: NodeAddress,
     ring: Ring,
-    stream: Stream,
-    /// The ring's own count of drops when it was last read.
-    dropped: Option<u32>,
-    counters: NodeCounters,
+    summary: Summary,
 }
 
 /// Records the logs of all nodes of a system.
@@ -69,9 +48,7 @@ impl Recorder {
         let taps = system.addresses().into_iter().zip(&nodes).map(|(at, node)| Tap {
             at,
             ring: Ring::new(node.log.0),
-            stream: Stream::new(),
-            dropped: None,
-            counters: NodeCounters { id: node.id.0, name: header.node_name(node.id.0), ..Default::default() },
+            summary: Summary::new(node.id.0, header.node_name(node.id.0)),
         });
         let taps = taps.collect();
         let writer = Writer::create(path, &header)?;
@@ -108,18 +85,17 @@ impl Recorder {
         };
         let memory = system.boards()[board].memory();
         let look = tap.ring.look(memory).map_err(fail)?;
-        tap.note_dropped(look.dropped);
         if look.bytes.is_empty() {
             return Ok(0);
         }
         let wall = self.began.elapsed().as_micros() as u64;
-        let (node, position, dropped) = (tap.counters.id, look.position, look.dropped);
+        let (node, position, dropped) = (tap.summary.sum().id, look.position, look.dropped);
         let chunk = Chunk { node, wall, position, dropped, bytes: look.bytes };
         self.writer.log(&chunk)?;
         let look = super::ring::Look { bytes: chunk.bytes, ..look };
         tap.ring.free(memory, &look).map_err(fail)?;
-        tap.count(look.position, &look.bytes);
         let chunk = Chunk { bytes: look.bytes, ..chunk };
+        tap.summary.add(&chunk);
         each(&chunk);
         Ok(chunk.bytes.len() as u64)
     }
@@ -130,9 +106,9 @@ impl Recorder {
         &self.header
     }
 
-    /// What was recorded so far, node by node.
-    pub fn counters(&self) -> impl Iterator<Item = &NodeCounters> {
-        self.taps.iter().map(|tap| &tap.counters)
+    /// What was recorded so far, node by node: the figures that a reader of the file gets.
+    pub fn sums(&self) -> impl Iterator<Item = &NodeSum> {
+        self.taps.iter().map(|tap| tap.summary.sum())
     }
 
     /// How many bytes are in the file.
@@ -174,24 +150,5 @@ impl Recorder {
     pub fn finish_each(&mut self, system: &mut System, each: &mut dyn FnMut(&Chunk)) -> Result<(), RecordError> {
         self.poll_each(system, each)?;
         Ok(self.writer.end(self.began.elapsed().as_micros() as u64)?)
-    }
-}
-
-impl Tap {
-    fn note_dropped(&mut self, now: u32) {
-        // What was dropped before the recording is in the log, as a gap; a smaller count is that of a ring made anew.
-        let more = self.dropped.map_or(0, |before| if now >= before { now - before } else { now });
-        self.counters.dropped += u64::from(more);
-        self.dropped = Some(now);
-    }
-
-    fn count(&mut self, position: u32, bytes: &[u8]) {
-        let counters = &mut self.counters;
-        counters.bytes += bytes.len() as u64;
-        self.stream.push(position, bytes, |item| match item {
-            Item::Record(_) | Item::Unplaced(_) => counters.events += 1,
-            Item::Restart => counters.restarts += 1,
-            Item::Causes { .. } | Item::Sync(_) | Item::Gap(_) | Item::Broken(_) => {}
-        });
     }
 }

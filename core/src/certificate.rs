@@ -256,7 +256,7 @@ impl fmt::Display for Violation {
                 write!(f, "{channel}: the halt marker stands behind message {position}, which was never sent")
             }
             Self::OutOfOrder { channel, message } => {
-                write!(f, "{channel}: by its stamp, message {message} was not sent after the message before it")
+                write!(f, "{channel}: by its slot or stamp, message {message} was not sent after the message before it")
             }
             Self::StampsDiffer { channel, sent, found } => write!(
                 f,

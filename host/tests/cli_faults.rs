@@ -84,12 +84,7 @@ fn ctrl_c_ends_a_command_that_waits_for_a_boards_port() {
     cli::signal("STOP", process);
     for args in [&["status"][..], &["halt"], &["reset"], &["cut"]] {
         let command = bench.command(args).spawn().unwrap();
-        let lock = bench.lock_file("B").canonicalize().unwrap();
-        let has_lock = || {
-            let open = std::fs::read_dir(format!("/proc/{}/fd", command.id())).into_iter().flatten().flatten();
-            open.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|path| path == lock)
-        };
-        cli::wait_for("it has board B", || Ok(has_lock().then_some(()))).unwrap();
+        bench.wait_until_taken("B", &command);
         cli::signal("INT", command.id());
         cli::Done::of(command).expect(130).expect_err("interrupted; nothing was changed");
     }

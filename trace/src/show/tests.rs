@@ -166,7 +166,9 @@ fn a_window_says_that_it_is_one() {
 #[test]
 fn what_ends_with_an_event_is_shown_from_its_end() {
     let mut sketch = Sketch::new(&["a", "b"]);
-    (0..3000).for_each(|tag| drop(sketch.local(0, tag % 7)));
+    for tag in 0..3000 {
+        sketch.local(0, tag % 7);
+    }
     let history = sketch.history();
     let shown = |bounds| Selection::all(&history).within(bounds);
     let to = Bounds { to: Some(2500), most: Some(2000), ..Bounds::default() };

@@ -90,9 +90,12 @@ mod armed {
         strikes.unwrap_or(false)
     }
 
+    /// What is done to a channel.
+    type Spoil = fn(&Ring);
+
     /// Spoils the channel behind the message that was put in last, if that is the sabotage and now is the time.
     pub(crate) fn after_publish(core: CoreId, port: PortId) {
-        let ways: [(Sabotage, fn(&Ring)); 4] = [
+        let ways: [(Sabotage, Spoil); 4] = [
             (Sabotage::Duplicate, Ring::publish_again),
             (Sabotage::Swap, Ring::swap_last),
             (Sabotage::Repeat, Ring::repeat_last),

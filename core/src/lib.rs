@@ -21,9 +21,10 @@ pub mod on_target;
 pub mod predicate;
 pub mod shared;
 mod stamp;
+mod stamp_order;
 pub mod time;
 
-pub use certificate::{Certificate, ChannelReport, NodeReport, StampOrder, Violation};
+pub use certificate::{Certificate, ChannelReport, NodeReport, Violation};
 pub use clock::{EventNumber, VectorClock};
 pub use cut::{Channel, Cut, InFlight, Snapshot};
 pub use event::{Event, EventKind, KindSet};
@@ -31,3 +32,4 @@ pub use halt::{HaltMarker, HaltOrder, MarkerError, Phase, ResumeTo};
 pub use id::{HaltId, MAX_NODES, MAX_PORTS, NodeId, PortId, PortSet};
 pub use node::{Command, ConnectError, Direction, Effects, Hello, Input, Node, Quick, StepError, Then};
 pub use stamp::{MessageStamp, SenderNumber, StampError, StampKind, max_stamp_len, message_stamp_len};
+pub use stamp_order::StampOrder;

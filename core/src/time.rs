@@ -32,20 +32,6 @@ macro_rules! unit {
             pub const fn low(self) -> $name<u32> {
                 $name(self.0 as u32)
             }
-
-            /// The time from `earlier` to this one, modulo 2^64.
-            #[must_use]
-            #[inline]
-            pub const fn wrapping_since(self, earlier: Self) -> Self {
-                Self(self.0.wrapping_sub(earlier.0))
-            }
-
-            /// The time `later` than this one, modulo 2^64.
-            #[must_use]
-            #[inline]
-            pub const fn wrapping_after(self, later: Self) -> Self {
-                Self(self.0.wrapping_add(later.0))
-            }
         }
 
         impl $name<u32> {
@@ -55,21 +41,26 @@ macro_rules! unit {
             pub const fn widen(self) -> $name<u64> {
                 $name(self.0 as u64)
             }
+        }
 
-            /// The time from `earlier` to this one, modulo 2^32.
+        unit!(@arithmetic $name<u32>, $name<u64>);
+    };
+    (@arithmetic $($time:ty),*) => {
+        $(impl $time {
+            /// The time from `earlier` to this one, modulo the range of its width.
             #[must_use]
             #[inline]
             pub const fn wrapping_since(self, earlier: Self) -> Self {
                 Self(self.0.wrapping_sub(earlier.0))
             }
 
-            /// The time `later` than this one, modulo 2^32.
+            /// The time `later` than this one, modulo the range of its width.
             #[must_use]
             #[inline]
             pub const fn wrapping_after(self, later: Self) -> Self {
                 Self(self.0.wrapping_add(later.0))
             }
-        }
+        })*
     };
 }
 

@@ -1,5 +1,6 @@
 //! What the ELF file of a firmware says: where its control blocks are, and what its names are.
 use crate::Image;
+use crate::dwarf::{DebugTypes, Type};
 use crate::input_file::{MAX_BINARY, read_bytes};
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
@@ -182,9 +183,39 @@ fn split_name(symbol: &str) -> Option<(&str, Name)> {
     Some((kind, Name { text: from_behind.next()?.to_owned(), place: format!("{file}:{line}") }))
 }
 
+/// Whether firmware was built without the feature `predicates`, as far as its debug information tells: then its table of
+/// breakpoints has no room, and it refuses each.
+pub(crate) fn lacks_breakpoints(path: &Path) -> bool {
+    DebugTypes::read(path).is_ok_and(|types| lacks_predicates(&types))
+}
+
+fn lacks_predicates(types: &DebugTypes) -> bool {
+    let mut tables = types.types_at("stillpoint_core::predicate::table::Predicates").into_iter();
+    tables.any(|table| {
+        let Type::Struct { members, .. } = types.get(table) else { return false };
+        let slots = members.into_iter().find(|member| member.name == "slots");
+        slots.is_some_and(|slots| matches!(types.get(slots.ty), Type::Array { count: 0, .. }))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn firmware_without_room_for_breakpoints_is_told_apart() {
+        let of = |slots: usize| {
+            let table = format!(
+                "#![no_std] pub mod predicate {{ pub mod table {{ pub struct Predicates {{ pub slots: [u32; {slots}], pub live: u8 }} }} }}"
+            );
+            let source = format!(
+                "#[unsafe(no_mangle)] pub static TABLE: stillpoint_core::predicate::table::Predicates =
+                    stillpoint_core::predicate::table::Predicates {{ slots: [0; {slots}], live: 0 }};"
+            );
+            lacks_predicates(&crate::dwarf::compiled::library(&source, &[("stillpoint_core", &table)]).types)
+        };
+        assert!(of(0) && !of(4));
+    }
 
     #[test]
     fn a_name_is_what_stands_between_its_kind_and_its_place() {

@@ -3,7 +3,7 @@ use crate::Fault;
 use stillpoint_core::control::{ControlLayout, PortBlock, SlotBlock, SlotState, StateCode};
 use stillpoint_core::link::Ledger;
 use stillpoint_core::log::Recording;
-use stillpoint_core::predicate::{MAX_STAGES, SLOTS};
+use stillpoint_core::predicate::{EvalContext, MAX_STAGES, SLOTS, WATCHES};
 use stillpoint_core::time::Counts;
 use stillpoint_core::{Direction, EventNumber, HaltId, NodeId, PortId, StampKind};
 
@@ -140,6 +140,20 @@ impl Node {
     #[must_use]
     pub fn event(&self) -> u32 {
         self.clock.get(usize::from(self.id.0)).copied().unwrap_or(0) & 0xFF_FFFF
+    }
+
+    /// The values of its watches, by their place on the node.
+    #[must_use]
+    pub fn watch_values(&self) -> [i32; WATCHES] {
+        let mut values = [0; WATCHES];
+        values.iter_mut().zip(&self.watches).for_each(|(value, (_, now))| *value = *now);
+        values
+    }
+
+    /// What conditions can ask about beside the watches, as of its last event.
+    #[must_use]
+    pub fn eval_context(&self) -> EvalContext<'_> {
+        EvalContext { count: self.event(), epoch: self.epoch() as u8, clock: &self.clock }
     }
 
     /// Its logical time when the block was written: real time without what it stood still for.

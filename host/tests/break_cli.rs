@@ -70,6 +70,21 @@ fn a_breakpoint_that_has_fired_gives_its_slot_back_when_the_system_is_resumed() 
     bench.expect_progress();
 }
 
+/// Several events of left0 happen in one lap.
+#[test]
+fn when_fires_once_in_each_lap_in_which_its_condition_becomes_true() {
+    let bench = Bench::running("token_ring");
+    let when = ["when", "left0.lap % 10 == 0 do { watch left0.lap; resume }", "--times", "4", "--timeout", "120"];
+    let done = bench.run(when).expect(0);
+    let watched = done.out.lines().filter_map(|line| line.strip_prefix("left0.lap"));
+    let laps: Vec<u32> = watched.filter_map(|rest| rest.trim_matches([' ', '=']).parse().ok()).collect();
+    assert_eq!(laps.len(), 4, "{}", done.out);
+    assert!(laps.iter().all(|lap| lap % 10 == 0), "{laps:?}");
+    assert!(laps.windows(2).all(|pair| pair[0] < pair[1]), "twice in one lap: {laps:?}");
+    bench.run(["resume"]);
+    bench.expect_progress();
+}
+
 /// Kills a command once it has said that its breakpoint is armed.
 fn kill_when_armed(bench: &Bench, args: &[&str]) {
     let mut command = bench.command(args).spawn().unwrap();

@@ -76,6 +76,22 @@ fn a_qemu_that_a_signal_has_stopped_is_called_that_and_down_ends_it() {
     bench.run(["up"]).expect(0);
 }
 
+/// The command has connected to the queue of a QEMU that does not answer, and would wait for seconds.
+#[test]
+fn ctrl_c_ends_a_command_that_waits_for_a_boards_port() {
+    let bench = Bench::running("token_ring");
+    let process = bench.processes()[1];
+    cli::signal("STOP", process);
+    for args in [&["status"][..], &["halt"], &["reset"], &["cut"]] {
+        let command = bench.command(args).spawn().unwrap();
+        bench.wait_until_taken("B", &command);
+        cli::signal("INT", command.id());
+        cli::Done::of(command).expect(130).expect_err("interrupted; nothing was changed");
+    }
+    cli::signal("CONT", process);
+    bench.expect_progress();
+}
+
 #[test]
 fn a_board_killed_while_the_halt_is_under_way_is_named_too() {
     let bench = Bench::running("token_ring");

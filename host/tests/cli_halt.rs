@@ -174,3 +174,33 @@ fn a_host_killed_at_any_moment_leaves_a_system_that_the_next_one_can_use() {
 fn ctrl_c_at_any_moment_leaves_a_system_that_the_next_one_can_use() {
     strike_hosts_with("INT");
 }
+
+/// The counters of the link at one end, which the firmware keeps for a debugger.
+fn link_counters(bench: &Bench, node: &str) -> serde_json::Map<String, serde_json::Value> {
+    fn find(value: &serde_json::Value) -> Option<&serde_json::Value> {
+        match value {
+            serde_json::Value::Object(fields) => fields.get("counters").or_else(|| fields.values().find_map(find)),
+            serde_json::Value::Array(values) => values.iter().find_map(find),
+            _ => None,
+        }
+    }
+    let link = bench.run(["print", "token_ring::LINK", "--node", node, "--depth", "12", "--json"]).expect(0).json();
+    find(&link).and_then(|counters| counters.as_object()).expect("the link counts").clone()
+}
+
+/// How many frames are sent again depends on how long a loaded computer lets each board wait; none of them is needed.
+#[test]
+fn twenty_halts_damage_and_lose_no_frame_on_a_clean_line() {
+    let bench = Bench::running("token_ring");
+    let lines: String = (0..20).map(|_| "halt\nresume\n").chain(["halt\n"]).collect();
+    bench.shell(lines).expect(0);
+    let [left, right] = ["left0", "right0"].map(|node| link_counters(&bench, node));
+    for (one, other) in [(&left, &right), (&right, &left)] {
+        for field in ["checksum_errors", "malformed", "oversized", "overruns", "out_of_order", "stale", "downs"] {
+            assert_eq!(one[field], 0, "{field}: {one:?}");
+        }
+        let count = |of: &serde_json::Map<String, serde_json::Value>, field: &str| of[field].as_u64().unwrap();
+        assert!(count(one, "duplicates") <= count(other, "retransmits"), "{one:?}, {other:?}");
+        println!("{} of {} frames were sent again", count(one, "retransmits"), count(one, "sent"));
+    }
+}

@@ -150,10 +150,10 @@ fn no_board_starts_before_all_are_reset() {
     let bench = Bench::running("token_ring");
     let slow = bench.processes()[1];
     for round in 0..5 {
-        // Board B is late by half a second: board A, reset and running, would send it the token, which its reset would take.
+        // Board B is late: board A, reset and running, would send it the token, which its reset would take.
         signal("STOP", slow);
         let reset = bench.command(["reset"]).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(500));
+        bench.wait_until_taken("B", &reset);
         signal("CONT", slow);
         Done::of(reset).expect(0);
         println!("round {round}");

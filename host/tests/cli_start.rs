@@ -59,6 +59,31 @@ fn init_writes_a_file_that_works_and_does_not_replace_one_unasked() {
     bench.run(["status"]).expect(0);
 }
 
+/// `break` would refuse it, so nothing that comes before calls it well.
+#[test]
+fn firmware_built_without_breakpoints_is_named_by_init_and_a_problem_to_the_doctor() {
+    let bench = workspace(&["token_ring"]);
+    let whole = bench.path("target/thumbv8m.main-none-eabi/firmware/examples/token_ring");
+    let partial = bench.path("target/thumbv8m.main-none-eabi/firmware/examples/enabled/token_ring");
+    std::fs::create_dir_all(partial.parent().unwrap()).unwrap();
+    let built = std::env::var_os("STILLPOINT_PARTIAL_FIRMWARE").expect("`cargo xtask test qemu` sets it");
+    // The newest of its name.
+    std::fs::copy(built, &partial).unwrap();
+    let whole_is_taken = bench.run(["init", "--stdout", "--firmware", "token_ring"]).expect(0).out;
+    assert!(whole_is_taken.contains("firmware = \"target/thumbv8m.main-none-eabi/firmware/examples/token_ring\""));
+    std::fs::remove_file(whole).unwrap();
+    let wrote = bench.run(["init", "--firmware", "token_ring"]).expect(0);
+    wrote.expect_out("that firmware is built without the feature `predicates` of stillpoint-agent");
+    let doctor = bench.run(["doctor", "--json"]).expect(1);
+    let fix = "build it with the feature `predicates` of stillpoint-agent".to_owned();
+    assert!(fixes(&doctor, "wrong").contains(&("firmware".into(), fix)), "{doctor:?}");
+
+    bench.run(["up"]).expect(0);
+    bench.run(["flash"]).expect(0);
+    bench.run(["run"]).expect(0);
+    bench.run(["break", "left0:send(ring)"]).expect(1).expect_err("built without the feature `predicates`");
+}
+
 #[test]
 fn the_doctor_finds_what_is_wrong_and_its_commands_mend_it() {
     let bench = workspace(&["token_ring"]);

@@ -107,6 +107,19 @@ fn a_message_put_in_twice_is_seen_to_be_there_twice() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What a cache or a DMA fault does to a mailbox: the counts add up, and what lies in the slots is not what was put there.
+#[test]
+fn a_mailbox_that_swaps_repeats_or_loses_messages_is_found_though_its_counts_add_up() -> anyhow::Result<()> {
+    for (sabotage, displaced) in [("swap", 4), ("repeat", 5), ("lose", 5)] {
+        let (error, sentence) = refusal(&[&format!("sabotage={sabotage}")], LIMIT)?;
+        assert!(sentence.contains(MAILBOX), "{sabotage}: {sentence}");
+        let is_found =
+            matches!(error, CutError::Violated(Violation::OutOfOrder { message, .. }) if message == displaced);
+        assert!(is_found, "{sabotage}: {sentence}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_wrong_total_is_found_out_by_the_rings() -> anyhow::Result<()> {
     for (error, sentence) in found("wrong-count", LIMIT)? {

@@ -84,6 +84,46 @@ fn a_recording_has_every_event_and_every_message_at_both_its_ends() {
     bench.expect_progress();
 }
 
+/// Node by node, what `trace record` said of a file and what `trace info` says of it.
+fn figures(bench: &Bench, name: &str, more: &[&str]) -> [Vec<serde_json::Value>; 2] {
+    let nodes = |done: Done| done.expect(0).json()["nodes"].as_array().expect("a list of nodes").clone();
+    let said = nodes(bench.run([&["trace", "record", name, "--json"], more].concat()));
+    [said, nodes(bench.run(["trace", "info", name, "--json"]))]
+}
+
+/// The rings are full before anybody records. They keep what happened last, and both commands say how much came before.
+#[test]
+fn a_late_recording_has_the_newest_events_and_says_how_many_came_before() {
+    let bench = Bench::running("pipeline");
+    let events = || -> Vec<u64> {
+        let info = bench.run(["info", "--json"]).expect(0).json();
+        let nodes = info["boards"].as_array().unwrap().iter().flat_map(|board| board["nodes"].as_array().unwrap());
+        nodes.map(|node| node["event"].as_u64().unwrap() & 0xFF_FFFF).collect()
+    };
+    let overflow = || {
+        let before = events();
+        let is_full = || events().iter().zip(&before).all(|(now, before)| now - before > 6000);
+        wait_for("every ring overflows", || Ok(is_full().then_some(()))).unwrap();
+    };
+    let figure = |node: &serde_json::Value, name| node[name].as_u64().unwrap();
+    overflow();
+    bench.run(["halt"]).expect(0);
+    let halted_at = events();
+    let [said, info] = figures(&bench, "halted.trace", &["--events", "1"]);
+    assert_eq!(said, info);
+    for (node, events) in said.iter().zip(halted_at) {
+        assert!(figure(node, "before") > 0, "{node}");
+        assert_eq!(figure(node, "last") & 0xFF_FFFF, events, "the last event before the halt is recorded: {node}");
+        let known = figure(node, "before") + figure(node, "events") + figure(node, "dropped");
+        assert!(known >= events, "of {events} events: {node}");
+    }
+    bench.run(["resume"]).expect(0);
+    overflow();
+    let [said, info] = figures(&bench, "running.trace", &["--seconds", "1"]);
+    assert_eq!(said, info);
+    assert!(said.iter().all(|node| figure(node, "before") > 6000), "what came before is counted: {said:?}");
+}
+
 fn wait_for_size(path: &Path, bytes: u64) {
     let size = || std::fs::metadata(path).map_or(0, |meta| meta.len());
     wait_for(format!("the file grows to {bytes} bytes"), || Ok((size() >= bytes).then_some(()))).unwrap();

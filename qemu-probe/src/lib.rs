@@ -6,7 +6,9 @@
 )]
 
 pub mod machine;
-pub use machine::{Exit, Link, LinkEnd, Machine, MachineError, MachineKind, Serial, SharedRam};
+pub use machine::{
+    Exit, Link, LinkEnd, Machine, MachineError, MachineKind, Serial, SharedRam, interrupt_connecting_by,
+};
 
 #[cfg(feature = "probe")]
 mod board;

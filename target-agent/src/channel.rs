@@ -244,6 +244,45 @@ impl Ring {
         }
     }
 
+    /// The slots of the last message and of the one before it: first word and bytes of each.
+    #[cfg(feature = "sabotage")]
+    fn last_two(&self) -> [(&'static AtomicU32, *mut u8); 2] {
+        let written = self.head.written.load(Ordering::Relaxed);
+        [1, 2].map(|back| self.slot(written.wrapping_sub(back)))
+    }
+
+    /// Has the last two messages change places. For tests of those who must find that out.
+    #[cfg(feature = "sabotage")]
+    pub(crate) fn swap_last(&self) {
+        let [(last, one), (before, other)] = self.last_two();
+        let word = last.swap(before.load(Ordering::Relaxed), Ordering::Relaxed);
+        before.store(word, Ordering::Relaxed);
+        if self.count > 1 {
+            // SAFETY: both are slots of `bytes` bytes, different ones; the test's receiver takes neither.
+            unsafe { core::ptr::swap_nonoverlapping(one, other, self.bytes) };
+        }
+    }
+
+    /// Has the last message's slot hold the one before it. For tests of those who must find that out.
+    #[cfg(feature = "sabotage")]
+    pub(crate) fn repeat_last(&self) {
+        let [(last, to), (before, from)] = self.last_two();
+        last.store(before.load(Ordering::Relaxed), Ordering::Relaxed);
+        if self.count > 1 {
+            // SAFETY: as in `swap_last`.
+            unsafe { core::ptr::copy_nonoverlapping(from, to, self.bytes) };
+        }
+    }
+
+    /// Has the last message's slot hold nothing. For tests of those who must find that out.
+    #[cfg(feature = "sabotage")]
+    pub(crate) fn lose_last(&self) {
+        let [(last, bytes), _] = self.last_two();
+        last.store(0, Ordering::Relaxed);
+        // SAFETY: a slot has `bytes` bytes; the test's receiver does not take it.
+        unsafe { bytes.write_bytes(0, self.bytes) };
+    }
+
     /// The same end once more, for whoever looks into it without owning it: a gate, or sabotage.
     #[cfg(any(feature = "calls", feature = "sabotage"))]
     pub(crate) fn share(&self) -> Self {

@@ -21,6 +21,12 @@ pub enum Sabotage {
     Duplicate,
     /// The control block counts one message more than there was.
     WrongCount,
+    /// The last two messages lie in each other's slots, as if their writes had changed places.
+    Swap,
+    /// The last message's slot holds the one before it.
+    Repeat,
+    /// The last message's write never reached its slot.
+    Lose,
 }
 
 impl Sabotage {
@@ -33,6 +39,9 @@ impl Sabotage {
             b"missing-marker" => Self::MissingMarker,
             b"duplicate" => Self::Duplicate,
             b"wrong-count" => Self::WrongCount,
+            b"swap" => Self::Swap,
+            b"repeat" => Self::Repeat,
+            b"lose" => Self::Lose,
             _ => return None,
         })
     }
@@ -81,10 +90,21 @@ mod armed {
         strikes.unwrap_or(false)
     }
 
-    /// Puts the last message into the channel once more, if that is the sabotage and now is the time.
-    pub(crate) fn duplicate(core: CoreId, port: PortId) {
-        if once(Sabotage::Duplicate, core, port) {
-            with(Sabotage::Duplicate, core, port, |chosen| chosen.ring.publish_again());
+    /// What is done to a channel.
+    type Spoil = fn(&Ring);
+
+    /// Spoils the channel behind the message that was put in last, if that is the sabotage and now is the time.
+    pub(crate) fn after_publish(core: CoreId, port: PortId) {
+        let ways: [(Sabotage, Spoil); 4] = [
+            (Sabotage::Duplicate, Ring::publish_again),
+            (Sabotage::Swap, Ring::swap_last),
+            (Sabotage::Repeat, Ring::repeat_last),
+            (Sabotage::Lose, Ring::lose_last),
+        ];
+        for (sabotage, spoil) in ways {
+            if once(sabotage, core, port) {
+                with(sabotage, core, port, |chosen| spoil(&chosen.ring));
+            }
         }
     }
 
@@ -100,7 +120,7 @@ mod armed {
 }
 
 #[cfg(feature = "sabotage")]
-pub(crate) use armed::{always, choose, duplicate, once, send_after_stop};
+pub(crate) use armed::{after_publish, always, choose, once, send_after_stop};
 
 #[cfg(not(feature = "sabotage"))]
 mod unarmed {

@@ -57,7 +57,7 @@ impl Outgoing<'_> {
             if !sabotage::once(Sabotage::LostMessage, P::core(), port) {
                 self.ring.publish(begin, self.end);
             }
-            sabotage::duplicate(P::core(), port);
+            sabotage::after_publish(P::core(), port);
         }
     }
 

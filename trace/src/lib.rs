@@ -38,8 +38,8 @@ pub use event::{Event, EventId, Past, Why};
 pub use event_name::EventNameError;
 pub use file::envelope as frame;
 pub use file::{
-    BoardInfo, ChannelInfo, Chunk, Damage, Entry, FrameError, Header, Item, MAGIC, MAX_BODY, NameInfo, NodeInfo, Part,
-    PortInfo, Stream, Sync, TraceError, TraceFile, TraceReader, WriteError, Writer,
+    BoardInfo, ChannelInfo, Chunk, Damage, Entry, FrameError, Header, Item, MAGIC, MAX_BODY, NameInfo, NodeInfo,
+    NodeSum, Part, PortInfo, Stream, Summary, Sync, TraceError, TraceFile, TraceReader, WriteError, Writer,
 };
 pub use follow::Follower;
 pub use history::{Builder, History, Progress, Relation};

@@ -84,6 +84,9 @@ fn list_terms(mut cursor: Cursor<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result
         if term.occurrences != 1 {
             write!(f, "^{}", term.occurrences)?;
         }
+        if term.held {
+            f.write_str(", which held")?;
+        }
     }
     Ok(())
 }

@@ -4,13 +4,14 @@
 //! program   := header term*
 //! header    := ttttssss                 t terms on this node (0 to 8), s stages in the whole predicate (1 to 8)
 //! term      := tag [n: u16] body        n only if counted, else 1
-//! tag       := 0acbssss                 s: stage, from 1; b: body is a condition; c: counted; a: event has an argument
+//! tag       := 0acbssss                 s: stage, from 1; b: body is a condition; c: counted; a: event has an argument,
+//!                                       or condition held when it was armed
 //! body      := kind [argument: u16]     an event: the number of its EventKind
 //!            | length instruction*      a condition: length in bytes, then what module `op` lists
 //! ```
 //! Numbers are little-endian. Example, `send(2)^3` in stage 1 and `watch0 > 10` in stage 2 of 2:
 //! `22  61 03 00 01 02 00  12 02 60 0a`.
-use super::{MAX_STAGES, MAX_TERMS, MAX_TERMS_PER_STAGE, Op, PROGRAM_BYTES};
+use super::{EvalContext, MAX_STAGES, MAX_TERMS, MAX_TERMS_PER_STAGE, Op, PROGRAM_BYTES, WATCHES, eval};
 use crate::EventKind;
 use core::fmt;
 
@@ -23,6 +24,8 @@ pub(super) mod tag {
     pub const CONDITION: u8 = 0x10;
     pub const COUNTED: u8 = 0x20;
     pub const ARGUMENT: u8 = 0x40;
+    /// Of a condition, which has no argument.
+    pub const HELD: u8 = 0x40;
     pub const RESERVED: u8 = 0x80;
 }
 
@@ -115,6 +118,36 @@ impl Program {
         read
     }
 
+    /// The same program for a node with these watches, whose last event has this context, to look on from there: a
+    /// condition of the first stage that holds now does not occur until it was false.
+    ///
+    /// # Example
+    /// ```
+    /// use stillpoint_core::predicate::{EvalContext, Op, ProgramBuilder, WATCHES};
+    /// let program = ProgramBuilder::new(1).push_condition_term(1, 1, &[Op::Watch(0)]).finish().unwrap();
+    /// let context = EvalContext { count: 1, epoch: 0, clock: &[] };
+    /// assert_eq!(program.with_held(&[0; WATCHES], &context), program);
+    /// assert_eq!(program.with_held(&[1; WATCHES], &context).to_string(), "of 1: 1: watch0, which held");
+    /// ```
+    #[must_use]
+    pub fn with_held(&self, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> Self {
+        let (mut held, mut cursor) = (*self, self.cursor());
+        while cursor.left > 0 {
+            let at = cursor.at;
+            let Ok(term) = cursor.term() else { break };
+            let counted = self.byte(at) & tag::COUNTED != 0;
+            let body = at.wrapping_add(if counted { 3 } else { 1 });
+            let is_first = matches!(term.matcher, Matcher::Condition(_)) && term.stage == 1;
+            if is_first
+                && eval::condition_holds(self, body, watches, context)
+                && let Some(tag) = held.0.get_mut(at)
+            {
+                *tag |= tag::HELD;
+            }
+        }
+        held
+    }
+
     /// A number that tells this program from others; never 0.
     #[must_use]
     pub fn checksum(&self) -> u32 {
@@ -174,6 +207,8 @@ pub struct Term<'a> {
     pub stage: u8,
     /// `^n`: which occurrence counts.
     pub occurrences: u16,
+    /// A condition that held when it was armed: its first occurrence comes after it was false.
+    pub held: bool,
     /// What an occurrence is.
     pub matcher: Matcher<'a>,
 }
@@ -228,7 +263,7 @@ impl<'a> Cursor<'a> {
         let tag = self.byte()?;
         let stage = tag & tag::STAGE;
         let condition = tag & tag::CONDITION != 0;
-        if tag & tag::RESERVED != 0 || condition && tag & tag::ARGUMENT != 0 {
+        if tag & tag::RESERVED != 0 {
             return Err(VerifyError::new(tag_at, Defect::BadTag(tag)));
         }
         if stage == 0 || stage > self.stages {
@@ -250,7 +285,7 @@ impl<'a> Cursor<'a> {
             Matcher::Event { kind, argument }
         };
         self.left = self.left.saturating_sub(1);
-        Ok(Term { stage, occurrences, matcher })
+        Ok(Term { stage, occurrences, held: condition && tag & tag::HELD != 0, matcher })
     }
 
     fn condition(&mut self) -> Result<&'a [u8], VerifyError> {

@@ -169,7 +169,8 @@ impl Slot {
         self.look_for_stage();
     }
 
-    /// Starts looking for the terms of the awaited stage from scratch: nothing has occurred, no condition was true.
+    /// Starts looking for the terms of the awaited stage from scratch: nothing has occurred, and no condition was true but
+    /// those of which the program says so.
     pub fn look_for_stage(&mut self) {
         self.terms = 0;
         self.missing = [0; MAX_TERMS_PER_STAGE];
@@ -199,7 +200,8 @@ impl Slot {
                 && let Some(missing) = places.next()
             {
                 *missing = if counted { self.program.half_word(at.wrapping_add(1)) } else { 1 };
-                self.terms |= (start as u32 & live::BODY | how).wrapping_shl(shift);
+                let held = if tag & tag::CONDITION != 0 && tag & tag::HELD != 0 { live::WAS_TRUE } else { 0 };
+                self.terms |= (start as u32 & live::BODY | how | held).wrapping_shl(shift);
                 shift = shift.wrapping_add(live::BITS);
             }
             at = body.wrapping_add(size);

@@ -18,7 +18,8 @@ use core::fmt;
 /// - One event advances a predicate by at most one stage.
 /// - An event term occurs at every event that matches. A condition occurs when it becomes true, or if it is true at
 ///   the first evaluation after its stage arrived (after an advance by this node: at the next event). `^n` counts from
-///   there. So `c^2` waits for `c` to become false and true again, while the second stage of `c -> c` looks afresh.
+///   there. So `c^2` waits for `c` to become false and true again, while the second stage of `c -> c` looks afresh. A
+///   condition that [held](Program::with_held) when it was armed occurs only after it was false.
 /// - A node passes on what it hears also of predicates it has no program for.
 /// - A newer generation replaces what is in the slot, an older one is ignored, and so is one that was removed.
 /// - Stage 1 counts only after [`enable`](Self::enable), which the host calls when all nodes have their program. Later

@@ -42,6 +42,31 @@ fn local(predicates: &mut Predicates, tag: u16) -> Outcome {
     happens(predicates, Event::local(tag))
 }
 
+/// Armed again where it fired, a condition does not fire a second time for the same change.
+#[test]
+fn a_condition_that_held_when_armed_occurs_only_after_it_was_false() {
+    let hundred = [Op::Watch(0), Op::Const(100), Op::Remainder, Op::Const(0), Op::Compare(Relation::Equal)];
+    let seven = [Op::WatchCompare { watch: 0, relation: Relation::Equal, constant: 107 }];
+    let either =
+        ProgramBuilder::new(1).push_condition_term(1, 1, &hundred).push_condition_term(1, 1, &seven).finish().unwrap();
+    let mut watches = [0; WATCHES];
+    watches[0] = 100;
+    let context = EvalContext { count: 1, epoch: 0, clock: &[] };
+    let held = either.with_held(&watches, &context);
+    assert!(held.terms().map(|term| term.held).eq([true, false]), "{held}");
+    // It stays true for some events, becomes false, and is true in the next hundred; or another term comes true first.
+    let mut predicates = armed(Detector::Causal, &held);
+    assert!(![100, 100, 101, 199].into_iter().any(|lap| watch_becomes(&mut predicates, lap)));
+    assert!(watch_becomes(&mut predicates, 200));
+    let mut predicates = armed(Detector::Causal, &held);
+    assert!(watch_becomes(&mut predicates, 107));
+    // False at the very next event: the one after that counts.
+    let mut predicates = armed(Detector::Causal, &held);
+    assert!(!watch_becomes(&mut predicates, 101) && watch_becomes(&mut predicates, 200));
+    // Not marked, it fires at once.
+    assert!(watch_becomes(&mut armed(Detector::Causal, &either), 100));
+}
+
 /// Sets watch 0 and lets something happen; whether slot A fired.
 fn watch_becomes(predicates: &mut Predicates, value: i32) -> bool {
     predicates.set_watch(0, value).unwrap();

@@ -139,6 +139,17 @@ pub fn arm(
     Ok(armed)
 }
 
+/// The same predicate for a system that stands where these nodes do, to be looked for from there on: a condition of the
+/// first stage that holds now does not occur until it was false.
+#[must_use]
+pub fn look_on(compiled: &Compiled, nodes: &[Node]) -> Compiled {
+    let look_on = |(id, program): &(NodeId, Program)| {
+        let held = |node: &Node| program.with_held(&node.watch_values(), &node.eval_context());
+        (*id, of(nodes, *id).map_or(*program, held))
+    };
+    Compiled { stages: compiled.stages, programs: compiled.programs.iter().map(look_on).collect() }
+}
+
 fn install(system: &mut System, armed: &Armed, nodes: &[Node]) -> Result<(), BreakError> {
     for (at, node) in system.addresses().into_iter().zip(nodes) {
         install_on(system, at, armed, node.id)?;

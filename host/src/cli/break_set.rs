@@ -57,13 +57,28 @@ impl Wanted {
 
     /// Arms it and remembers what was written for it. `only_for`: the command that removes it before it ends, if one does.
     pub fn arm(&self, context: &mut Context, only_for: Option<&str>) -> Result<Armed, CliError> {
+        self.arm_compiled(&self.compiled, context, only_for)
+    }
+
+    /// Arms it again where it fired: a condition that still holds does not fire once more until it was false.
+    pub fn arm_again(&self, context: &mut Context, only_for: Option<&str>) -> Result<Armed, CliError> {
+        let nodes = breakpoint::survey(context.system()?)?;
+        self.arm_compiled(&breakpoint::look_on(&self.compiled, &nodes), context, only_for)
+    }
+
+    fn arm_compiled(
+        &self,
+        compiled: &Compiled,
+        context: &mut Context,
+        only_for: Option<&str>,
+    ) -> Result<Armed, CliError> {
         remove_left(context)?;
         let mut store = Store::open(context.file()?.as_ref())?;
         let system = context.system()?;
         let mut kept = Ok(());
         // Before any board has it: should this process be killed, the next one knows what it finds.
         let note = |armed: &Armed| kept = store.put(armed.clone(), only_for);
-        let armed = breakpoint::arm(system, &self.compiled, self.detector, &self.text, note).map_err(failed)?;
+        let armed = breakpoint::arm(system, compiled, self.detector, &self.text, note).map_err(failed)?;
         kept?;
         Ok(armed)
     }

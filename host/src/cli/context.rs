@@ -28,6 +28,9 @@ impl Context {
         // The process must not end between two accesses to a board: a machine may just be stopped for one.
         ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
             .map_err(|error| CliError::Usage(format!("cannot listen for Ctrl-C: {error}")))?;
+        // Nothing is stopped yet while a board is being connected to.
+        #[cfg(feature = "qemu")]
+        qemu_probe::interrupt_connecting_by(interrupted.clone());
         Ok(Self::with(source, out, interrupted))
     }
 
@@ -148,6 +151,7 @@ impl Context {
     /// Opens the probes of these boards, all at the same time; the sessions are in their order.
     pub(super) fn sessions(&mut self, boards: &[BoardConfig]) -> Result<Vec<Session>, CliError> {
         let opened = self.on_each(boards, Session::open)?;
+        self.check_opened(opened.iter().all(Result::is_ok))?;
         let opened = boards.iter().zip(opened).map(|(board, session)| {
             let session = session.map_err(|source| CliError::Session { board: board.name.clone(), source })?;
             self.tell_released(&board.name, &session);
@@ -174,9 +178,16 @@ impl Context {
 
     /// Attaches to boards.
     fn attach(&mut self, open: impl FnOnce(&SystemFile) -> Result<System, OpenError>) -> Result<System, CliError> {
-        let mut system = open(self.file()?.as_ref())?.interrupted_by(self.interrupted.clone());
+        let opened = open(self.file()?.as_ref());
+        self.check_opened(opened.as_ref().is_ok_and(|system| system.missing().is_empty()))?;
+        let mut system = opened?.interrupted_by(self.interrupted.clone());
         self.tell_released_of(system.boards());
         Ok(system)
+    }
+
+    /// A board that could not be opened after Ctrl-C was given up for it.
+    fn check_opened(&self, is_whole: bool) -> Result<(), CliError> {
+        if is_whole { Ok(()) } else { self.check_interrupt("nothing was changed") }
     }
 
     fn tell_released_of<'a>(&self, boards: impl IntoIterator<Item = &'a mut Board>) {
@@ -211,6 +222,7 @@ impl Context {
             Some(system) => system.into_boards().into_iter().map(Ok).collect(),
             None => {
                 let mut boards = System::open_each(&file);
+                self.check_opened(boards.iter().all(Result::is_ok))?;
                 self.tell_released_of(boards.iter_mut().flatten());
                 boards
             }

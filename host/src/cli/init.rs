@@ -3,14 +3,14 @@
 //!     $ stillpoint init
 //!     wrote stillpoint.toml: 2 emulated boards with token_ring
 //!     start with `stillpoint up && stillpoint flash`
-use super::{CliError, Context, Exit, Report, files};
+use super::{CliError, Context, Exit, Report, files, paint};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use stillpoint::OutputFile;
 use stillpoint::config::{ProbeConfig, SystemFile};
 use stillpoint::doctor::Surroundings;
-use stillpoint::init::Survey;
+use stillpoint::init::{FoundFirmware, Survey};
 
 /// Write a commented stillpoint.toml from what is found: probes, QEMU, running boards, firmware with the kit in target folders.
 #[derive(clap::Args)]
@@ -42,6 +42,8 @@ struct Answer {
     /// Firmware with the kit that was found, the one that was taken first.
     firmware: Vec<PathBuf>,
     passed_over: Vec<String>,
+    /// The firmware that was taken was built without breakpoints.
+    lacks_breakpoints: bool,
     text: String,
 }
 
@@ -85,6 +87,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         written: !args.stdout,
         boards: file.boards.iter().map(board).collect(),
         firmware: survey.firmware.iter().map(|found| found.path.clone()).collect(),
+        lacks_breakpoints: survey.firmware.first().is_some_and(FoundFirmware::lacks_breakpoints),
         passed_over: survey.passed_over,
         text,
     });
@@ -107,7 +110,7 @@ fn choose(survey: &mut Survey, wanted: &Path) -> Result<(), CliError> {
         let found = if names.is_empty() { "none".into() } else { names.join(", ") };
         return Err(CliError::Usage(format!("there is no firmware {name}{hint} (found with the kit in it: {found})")));
     }
-    let found = stillpoint::init::FoundFirmware::read(wanted).map_err(|error| CliError::Usage(error.to_string()))?;
+    let found = FoundFirmware::read(wanted).map_err(|error| CliError::Usage(error.to_string()))?;
     if wanted.to_str().is_none() {
         let what = "is no UTF-8, and a system file can only name files that are; rename it";
         return Err(CliError::Usage(format!("{} {what}", wanted.display())));
@@ -128,6 +131,10 @@ impl Report for Answer {
         match self.firmware.first() {
             Some(firmware) => writeln!(f, " with {}", firmware.file_name().unwrap_or_default().to_string_lossy())?,
             None => writeln!(f, "; no firmware with the kit was found")?,
+        }
+        if self.lacks_breakpoints {
+            let what = "that firmware is built without the feature `predicates` of stillpoint-agent: it refuses every breakpoint";
+            writeln!(f, "{}{what}{:#}", paint::WARN, paint::WARN)?;
         }
         match (self.text.contains("CHANGE THIS"), emulated) {
             (true, _) => writeln!(f, "look for CHANGE THIS in it, then ask `stillpoint doctor`"),

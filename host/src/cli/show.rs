@@ -44,10 +44,10 @@ pub struct Args {
     /// Begin with this event.
     #[arg(long, value_name = "EVENT")]
     from: Option<String>,
-    /// End with this event.
+    /// End with this event; without --from, a picture has the events that lead to it.
     #[arg(long, value_name = "EVENT")]
     to: Option<String>,
-    /// Show what is around this event.
+    /// Show what is around this event; a page opens at it.
     #[arg(long, value_name = "EVENT", conflicts_with_all = ["from", "to"])]
     around: Option<String>,
     /// Show at most this many events; without it all in a listing, 200 in a diagram, 2000 in a picture.

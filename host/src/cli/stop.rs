@@ -8,7 +8,7 @@ use stillpoint::Node;
 use stillpoint::breakpoint;
 use stillpoint::expr::{Match, Resolved, Term};
 use stillpoint_core::Event;
-use stillpoint_core::predicate::{Detector, EvalContext, Generation, Predicates, ProgramBuilder, SlotId};
+use stillpoint_core::predicate::{Detector, Generation, Predicates, ProgramBuilder, SlotId};
 
 /// Stop all nodes consistently when a node comes to an event, a condition holds in it, or both.
 #[derive(clap::Args)]
@@ -105,13 +105,12 @@ impl Holds {
             return false;
         };
         let (slot, mut predicates) = (SlotId::ALL[0], Predicates::new());
-        for (number, (_, value)) in (0..).zip(&node.watches) {
-            let _ = predicates.set_watch(number, *value);
+        for (number, value) in (0..).zip(node.watch_values()) {
+            let _ = predicates.set_watch(number, value);
         }
         let armed = predicates.install(slot, Generation(1), Detector::Causal, &program).is_ok()
             && predicates.enable(slot, Generation(1)).is_ok();
-        let context = EvalContext { count: node.event(), epoch: node.epoch() as u8, clock: &node.clock };
-        armed && predicates.after_event(&Event::local(0), &context).fired.contains(slot)
+        armed && predicates.after_event(&Event::local(0), &node.eval_context()).fired.contains(slot)
     }
 }
 

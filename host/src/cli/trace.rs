@@ -4,6 +4,7 @@
 //!     left0     12034 events    48210 bytes   0 dropped
 //!     ...
 //!     recorded 3.0 s into run.trace: 192840 bytes; a board can be drained at 31.2 MiB/s
+mod counted;
 mod follow;
 mod info;
 mod mode;

@@ -14,7 +14,7 @@ use stillpoint_core::predicate::Detector;
 #[derive(clap::Args)]
 #[command(
     after_help = "The commands are those of the shell. If they let the system go on (resume), it is armed again before that, and \
-                  waited for until Ctrl-C; else this ends with the system halted. A condition that still holds then fires at the next event.\nIn the shell it stays armed, and its \
+                  waited for until Ctrl-C; else this ends with the system halted. A condition that still holds fires again once it was false and is true again.\nIn the shell it stays armed, and its \
                   commands run whenever it fires while the shell is there.\n\n\
                   Example:\n  stillpoint when 'left0.lap > 100 do { cut; resume }'\n  \
                   stillpoint when 'left0:send(ring) -> right1:fault' do '{ cut --full }' --timeout 60"
@@ -178,7 +178,7 @@ impl When {
         self.left = self.left.map(|left| left.saturating_sub(1));
         self.remove(context)?;
         if !self.is_over() {
-            self.armed = self.wanted.arm(context, Some("when"))?;
+            self.armed = self.wanted.arm_again(context, Some("when"))?;
         }
         shell::run_lines(&self.commands, context)
     }

@@ -2,7 +2,7 @@
 use super::{Check, Finding, Surroundings};
 use crate::chip::Chip;
 use crate::config::BoardConfig;
-use crate::dwarf::{DebugTypes, Type};
+use crate::firmware::lacks_breakpoints;
 use crate::{Firmware, FirmwareError};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -62,10 +62,10 @@ impl FirmwareCheck {
                 format!("change `chip` of board {}, or the memory.x it is linked with", board.name),
             );
         }
-        if DebugTypes::read(&board.firmware).is_ok_and(|types| lacks_predicates(&types)) {
+        if lacks_breakpoints(&board.firmware) {
             let what = about(format!("{path} is built without the feature `predicates`: it refuses every breakpoint"));
-            let fix = "build it with the feature `predicates` of stillpoint-agent, if you want to use `break`";
-            return Finding::note(self.name(), what, fix);
+            let fix = "build it with the feature `predicates` of stillpoint-agent";
+            return Finding::wrong(self.name(), what, fix);
         }
         let nodes: BTreeSet<&str> = firmware.names("node").map(|(_, name)| name).collect();
         let nodes = nodes.into_iter().collect::<Vec<_>>().join(", ");
@@ -74,16 +74,6 @@ impl FirmwareCheck {
             about(format!("{path}, {} bytes, wire version {VERSION}, nodes {nodes}", firmware.image.len())),
         )
     }
-}
-
-/// Whether firmware was built without breakpoints: then the table of them has no room.
-fn lacks_predicates(types: &DebugTypes) -> bool {
-    let mut tables = types.types_at("stillpoint_core::predicate::table::Predicates").into_iter();
-    tables.any(|table| {
-        let Type::Struct { members, .. } = types.get(table) else { return false };
-        let slots = members.into_iter().find(|member| member.name == "slots");
-        slots.is_some_and(|slots| matches!(types.get(slots.ty), Type::Array { count: 0, .. }))
-    })
 }
 
 /// The command that builds a file of cargo's target folder, as far as its path tells.
@@ -125,21 +115,6 @@ mod tests {
         this[18..20].copy_from_slice(&40u16.to_le_bytes());
         let found = one(&Fake::new().board("A", "mps2-an521", "qemu").file("firmware.elf", this));
         assert!(found.fix.unwrap().contains("INSTRUMENT.md"));
-    }
-
-    #[test]
-    fn firmware_without_room_for_breakpoints_is_told_apart() {
-        let of = |slots: usize| {
-            let table = format!(
-                "#![no_std] pub mod predicate {{ pub mod table {{ pub struct Predicates {{ pub slots: [u32; {slots}], pub live: u8 }} }} }}"
-            );
-            let source = format!(
-                "#[unsafe(no_mangle)] pub static TABLE: stillpoint_core::predicate::table::Predicates =
-                    stillpoint_core::predicate::table::Predicates {{ slots: [0; {slots}], live: 0 }};"
-            );
-            lacks_predicates(&crate::dwarf::compiled::library(&source, &[("stillpoint_core", &table)]).types)
-        };
-        assert!(of(0) && !of(4));
     }
 
     #[test]

@@ -31,6 +31,12 @@ impl FoundFirmware {
     pub fn read(path: &Path) -> Result<Self, FirmwareError> {
         Firmware::read(path).map(|firmware| describe(path.to_owned(), &firmware))
     }
+
+    /// Whether it was built without breakpoints. Reads its debug information.
+    #[must_use]
+    pub fn lacks_breakpoints(&self) -> bool {
+        crate::firmware::lacks_breakpoints(&self.path)
+    }
 }
 
 /// How deep below the target folder programs lie: `debian/TARGET/PROFILE/examples/NAME`.

@@ -46,12 +46,16 @@ impl Survey {
         }
     }
 
-    /// Puts the firmware of this name or path first. `false` if there is none.
+    /// Puts the firmware of this name or path first, of several with this name the newest that has breakpoints. `false` if
+    /// there is none.
     pub fn prefer(&mut self, wanted: &Path) -> bool {
         let is_it = |found: &FoundFirmware| {
             found.path == wanted || found.path.file_name() == Some(wanted.as_os_str()) || found.path.ends_with(wanted)
         };
-        let Some(at) = self.firmware.iter().position(is_it) else { return false };
+        let at: Vec<usize> = (0..self.firmware.len()).filter(|at| is_it(&self.firmware[*at])).collect();
+        let is_whole = |at: &usize| !self.firmware[*at].lacks_breakpoints();
+        let whole = if at.len() > 1 { at.iter().copied().find(is_whole) } else { None };
+        let Some(at) = whole.or(at.first().copied()) else { return false };
         let chosen = self.firmware.remove(at);
         self.firmware.insert(0, chosen);
         true

@@ -8,7 +8,7 @@ mod ring;
 mod tail;
 
 pub use header::header_of;
-pub use recorder::{NodeCounters, RecordError, Recorder};
+pub use recorder::{RecordError, Recorder};
 pub(crate) use ring::Ring;
 pub use stillpoint_trace::*;
 pub use tail::Tails;

@@ -1,8 +1,7 @@
 //! Draining the log rings of a running system into a file.
 use super::ring::Ring;
-use super::{Chunk, Header, Item, Stream, WriteError, Writer, header_of};
+use super::{Chunk, Header, NodeSum, Summary, WriteError, Writer, header_of};
 use crate::{BoardError, NodeAddress, System, SystemError};
-use serde::Serialize;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use stillpoint_core::Command;
@@ -23,31 +22,11 @@ pub enum RecordError {
     },
 }
 
-/// What was recorded of one node so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct NodeCounters {
-    /// Its number.
-    pub id: u8,
-    /// What it is called.
-    pub name: String,
-    /// Records of events.
-    pub events: u64,
-    /// Bytes of log.
-    pub bytes: u64,
-    /// Records that were overwritten before they were read.
-    pub dropped: u64,
-    /// Records that the node had written before the first one in the recording.
-    pub before: u64,
-    /// How often its log began anew: resets of its board.
-    pub restarts: u64,
-}
-
 /// One node's ring, and what came out of it.
 struct Tap {
     at: NodeAddress,
     ring: Ring,
-    stream: Stream,
-    counters: NodeCounters,
+    summary: Summary,
 }
 
 /// Records the logs of all nodes of a system.
@@ -69,8 +48,7 @@ impl Recorder {
         let taps = system.addresses().into_iter().zip(&nodes).map(|(at, node)| Tap {
             at,
             ring: Ring::new(node.log.0),
-            stream: Stream::new(),
-            counters: NodeCounters { id: node.id.0, name: header.node_name(node.id.0), ..Default::default() },
+            summary: Summary::new(node.id.0, header.node_name(node.id.0)),
         });
         let taps = taps.collect();
         let writer = Writer::create(path, &header)?;
@@ -111,13 +89,13 @@ impl Recorder {
             return Ok(0);
         }
         let wall = self.began.elapsed().as_micros() as u64;
-        let (node, position, dropped) = (tap.counters.id, look.position, look.dropped);
+        let (node, position, dropped) = (tap.summary.sum().id, look.position, look.dropped);
         let chunk = Chunk { node, wall, position, dropped, bytes: look.bytes };
         self.writer.log(&chunk)?;
         let look = super::ring::Look { bytes: chunk.bytes, ..look };
         tap.ring.note_read(memory, &look).map_err(fail)?;
-        tap.count(look.position, &look.bytes);
         let chunk = Chunk { bytes: look.bytes, ..chunk };
+        tap.summary.add(&chunk);
         each(&chunk);
         Ok(chunk.bytes.len() as u64)
     }
@@ -128,9 +106,9 @@ impl Recorder {
         &self.header
     }
 
-    /// What was recorded so far, node by node.
-    pub fn counters(&self) -> impl Iterator<Item = &NodeCounters> {
-        self.taps.iter().map(|tap| &tap.counters)
+    /// What was recorded so far, node by node: the figures that a reader of the file gets.
+    pub fn sums(&self) -> impl Iterator<Item = &NodeSum> {
+        self.taps.iter().map(|tap| tap.summary.sum())
     }
 
     /// How many bytes are in the file.
@@ -172,19 +150,5 @@ impl Recorder {
     pub fn finish_each(&mut self, system: &mut System, each: &mut dyn FnMut(&Chunk)) -> Result<(), RecordError> {
         self.poll_each(system, each)?;
         Ok(self.writer.end(self.began.elapsed().as_micros() as u64)?)
-    }
-}
-
-impl Tap {
-    fn count(&mut self, position: u32, bytes: &[u8]) {
-        let counters = &mut self.counters;
-        counters.bytes += bytes.len() as u64;
-        self.stream.push(position, bytes, |item| match item {
-            Item::Record(_) | Item::Unplaced(_) => counters.events += 1,
-            Item::Restart => counters.restarts += 1,
-            Item::Gap(missing) => counters.dropped += u64::from(missing),
-            Item::Sync(sync) if counters.events == 0 => counters.before = sync.records.into(),
-            Item::Causes { .. } | Item::Sync(_) | Item::Broken(_) => {}
-        });
     }
 }

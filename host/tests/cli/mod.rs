@@ -159,6 +159,16 @@ impl Bench {
         }
     }
 
+    /// Waits until a command has taken this board, and is connecting to it or connected.
+    pub fn wait_until_taken(&self, board: &str, command: &Child) {
+        let lock = self.lock_file(board).canonicalize().unwrap();
+        let is_taken = || {
+            let open = std::fs::read_dir(format!("/proc/{}/fd", command.id())).into_iter().flatten().flatten();
+            open.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|path| path == lock)
+        };
+        wait_for(format!("board {board} is taken"), || Ok(is_taken().then_some(()))).unwrap();
+    }
+
     /// The file that is locked while a board is in use.
     pub fn lock_file(&self, board: &str) -> PathBuf {
         let systems = std::fs::read_dir(self.state.path()).unwrap().map(|entry| entry.unwrap().path());

@@ -68,6 +68,9 @@ pub enum MachineError {
         /// How long was waited.
         limit: Duration,
     },
+    /// The flag of [`interrupt_connecting_by`](crate::interrupt_connecting_by) was set.
+    #[error("interrupted while connecting to QEMU")]
+    Interrupted,
     /// QEMU refused a control command.
     #[error("QEMU refused `{what}`: {reason}")]
     Refused {

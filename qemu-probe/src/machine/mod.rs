@@ -23,6 +23,7 @@ pub use kind::{MachineKind, Region};
 pub use running::{Exit, Machine};
 pub use serial::{Link, LinkEnd, Serial};
 pub use shared_ram::{OutsideSharedRam, SharedRam};
+pub use socket::interrupt_connecting_by;
 pub use words::WORDS_LEN;
 
 #[cfg(feature = "probe")]

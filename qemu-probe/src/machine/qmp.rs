@@ -1,6 +1,7 @@
 //! QEMU's control socket: commands, and events such as RESET.
 
 use super::MachineError;
+use super::socket::{AGAIN, is_interrupted};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -24,9 +25,22 @@ impl Qmp {
     /// Waits for the greeting, which QEMU sends when its machine is built.
     pub(crate) fn open(stream: UnixStream, limit: Duration) -> Result<Self, MachineError> {
         let mut qmp = Self { stream, partial: Vec::new(), events: VecDeque::new() };
-        qmp.message("greeting", Instant::now() + limit, limit)?;
+        qmp.await_greeting(limit)?;
         qmp.execute_within(limit, "qmp_capabilities", json!({}))?;
         Ok(qmp)
+    }
+
+    /// A client that waits in QEMU's queue gets no greeting until the one before it has left.
+    fn await_greeting(&mut self, limit: Duration) -> Result<(), MachineError> {
+        let end = Instant::now() + limit;
+        loop {
+            let next = end.min(Instant::now() + AGAIN);
+            match self.message("greeting", next, limit) {
+                Err(MachineError::Silent { .. }) if is_interrupted() => return Err(MachineError::Interrupted),
+                Err(MachineError::Silent { .. }) if Instant::now() < end => {}
+                greeted => return greeted.map(drop),
+            }
+        }
     }
 
     /// Runs one command and returns its result.

@@ -9,12 +9,37 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long a write may take. A QEMU that is stopped reads nothing.
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
-/// How long to wait before a full queue is tried again.
-const AGAIN: Duration = Duration::from_millis(20);
+/// How long to wait before a full queue is tried again, or the flag of [`interrupt_connecting_by`] is looked at.
+pub(super) const AGAIN: Duration = Duration::from_millis(20);
+
+static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Gives up waiting for a machine's sockets, in this process, as soon as `flag` is set. Only the first call has an effect.
+///
+/// For programs that handle Ctrl-C themselves. A debugger that is connected is not interrupted: it may have stopped the
+/// machine for one access.
+///
+/// # Example
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::AtomicBool;
+/// let interrupted = Arc::new(AtomicBool::new(false));
+/// qemu_probe::interrupt_connecting_by(interrupted.clone());
+/// ```
+pub fn interrupt_connecting_by(flag: Arc<AtomicBool>) {
+    let _ = INTERRUPT.set(flag);
+}
+
+/// Whether waiting is to be given up.
+pub(super) fn is_interrupted() -> bool {
+    INTERRUPT.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
 
 /// Connects once; `WouldBlock` if QEMU's queue is full.
 pub(super) fn try_connect(path: &Path) -> io::Result<UnixStream> {
@@ -37,6 +62,9 @@ pub(super) fn connect_within(path: &Path, what: &str, limit: Duration) -> Result
     loop {
         match try_connect(path) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if is_interrupted() {
+                    return Err(MachineError::Interrupted);
+                }
                 if Instant::now() >= end {
                     return Err(MachineError::Silent { what: format!("connect to {what}"), limit });
                 }

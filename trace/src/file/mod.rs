@@ -4,6 +4,7 @@ mod frame;
 mod header;
 mod reader;
 mod stream;
+mod sum;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -13,6 +14,7 @@ pub use frame::{MAGIC, MAX_BODY};
 pub use header::{BoardInfo, ChannelInfo, Header, NameInfo, NodeInfo, PortInfo};
 pub use reader::TraceReader;
 pub use stream::{Entry, Item, Part, Stream, Sync};
+pub use sum::{NodeSum, Summary};
 pub use writer::{WriteError, Writer};
 
 use std::path::{Path, PathBuf};

@@ -77,8 +77,9 @@ const hint='point at an event for its details, click it for its past (green) and
 side.textContent=hint;
 data.events.forEach((e,i)=>{const g=at(i);g.addEventListener('pointerenter',()=>{if(!svg.classList.contains('picked'))side.textContent=e.text})});
 panzoom(target=>{const g=target.closest('.event');g?pick(+g.id.slice(1)):clear()});
+const go=i=>{pick(i);const b=at(i).getBBox();look(b.x+b.width/2,b.y)};
 const find=document.getElementById('find');
 find.addEventListener('change',()=>{const name=find.value.replace(/\s/g,''),i=data.events.findIndex(e=>e.name===name);
-  if(i<0){side.textContent=name+' is not among the events shown';return}pick(i);const b=at(i).getBBox();look(b.x+b.width/2,b.y)});
-if(data.about!==null)pick(data.about);
+  if(i<0){side.textContent=name+' is not among the events shown';return}go(i)});
+if(data.about!==null)go(data.about);
 "#;

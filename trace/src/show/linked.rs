@@ -21,9 +21,10 @@ pub fn linked_html(history: &History, whole: &Selection, shown: &Selection, titl
         json!([spot.action, spot.template])
     });
     let marks: Vec<_> = marks.collect();
+    let about = lanes.marks.iter().position(|mark| Some(mark.place) == lanes.about);
     let keys =
         |graph: &Graph| -> Vec<_> { graph.spots.iter().map(|spot| json!([spot.action, spot.template])).collect() };
-    let data = json!({ "program": keys(&program), "elaborated": keys(&elaborated), "event": marks });
+    let data = json!({ "program": keys(&program), "elaborated": keys(&elaborated), "event": marks, "about": about });
     let picture = format!(
         "<div class=\"pane\" id=\"program\">{}</div><div class=\"pane\" id=\"elaborated\">{}</div><div class=\"pane\" id=\"event\">{}</div>",
         graph_svg(&program, "program graph"),
@@ -59,4 +60,6 @@ function pick(id,g){const [action,template]=key(id,g);let said=[];
     if(first&&first!==g)first.scrollIntoView({block:'nearest',inline:'nearest'});said.push(n+' marked in the '+p+' graph')});
   side.textContent=(action||template)+'\ntemplate '+template+'\n\n'+said.join('\n')+'\n\n'+hint}
 panes.forEach(id=>items(id).forEach(g=>g.addEventListener('click',()=>pick(id,g))));
+const go=i=>{const g=document.querySelector('#event #e'+i);pick('event',g);g.scrollIntoView({block:'center',inline:'nearest'})};
+if(data.about!==null)go(data.about);
 "#;

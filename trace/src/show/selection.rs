@@ -24,7 +24,7 @@ pub struct Bounds {
     pub to: Option<usize>,
     /// As much on either side of this event as there is room for.
     pub around: Option<usize>,
-    /// At most this many events.
+    /// At most this many events: the first of them, or the last where only [`to`](Self::to) is given.
     pub most: Option<usize>,
 }
 
@@ -80,13 +80,15 @@ impl Selection {
                 let at = places.partition_point(|place| *place < event).clamp(first, end);
                 at.saturating_sub(room / 2).clamp(first, end - room)
             }
+            // What leads to an event ends with it.
+            None if bounds.to.is_some() && bounds.from.is_none() => end - room,
             None => first,
         };
         Self {
             places: places[start..start + room].to_vec(),
             before: before + start,
             after: after + places.len() - start - room,
-            about: bounds.around.or(about),
+            about: bounds.around.or(about).or(bounds.to.filter(|_| bounds.from.is_none())),
         }
     }
 

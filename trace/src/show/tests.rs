@@ -162,6 +162,39 @@ fn a_window_says_that_it_is_one() {
     assert!(html(&history, &few, "t").contains("a window: events 7 to 10 of 20"));
 }
 
+/// A long recording, of which a picture has room for a part.
+#[test]
+fn what_ends_with_an_event_is_shown_from_its_end() {
+    let mut sketch = Sketch::new(&["a", "b"]);
+    for tag in 0..3000 {
+        sketch.local(0, tag % 7);
+    }
+    let history = sketch.history();
+    let shown = |bounds| Selection::all(&history).within(bounds);
+    let to = Bounds { to: Some(2500), most: Some(2000), ..Bounds::default() };
+    let ends = shown(to);
+    assert_eq!((ends.places[0], ends.places[1999], ends.before, ends.after), (501, 2500, 501, 499));
+    let begins = shown(Bounds { from: Some(100), ..to });
+    assert_eq!((begins.places[0], begins.places.len()), (100, 2000), "both ends are given: from the beginning");
+    let all = shown(Bounds { most: None, ..to });
+    assert_eq!((all.places.len(), all.before), (2501, 0));
+}
+
+/// The page has a thousand rows on either side of it.
+#[test]
+fn a_page_about_an_event_opens_at_that_event() {
+    let history = example();
+    for bounds in [Bounds { around: Some(8), ..Bounds::default() }, Bounds { to: Some(8), ..Bounds::default() }] {
+        let page = html(&history, &Selection::all(&history).within(bounds), "t");
+        assert!(page.contains("if(data.about!==null)go(data.about)") && page.contains("\"about\":"), "{page}");
+        assert!(!page.contains("\"about\":null"));
+        let linked = linked_html(&history, &Selection::all(&history), &Selection::all(&history).within(bounds), "t");
+        assert!(linked.contains("if(data.about!==null)go(data.about)") && !linked.contains("\"about\":null"));
+    }
+    let whole = html(&history, &Selection::all(&history), "t");
+    assert!(whole.contains("\"about\":null"));
+}
+
 #[test]
 fn nothing_is_drawn_of_nothing() {
     let history = Sketch::new(&["a", "b"]).history();

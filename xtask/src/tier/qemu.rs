@@ -29,6 +29,7 @@ fn run() -> anyhow::Result<()> {
     ensure!(!kit_in(elf)?.is_empty(), "{name} has the kit inside, and the check does not see it");
     Firmware::replay().build(toolchain)?;
     Firmware::sabotaged().build(toolchain)?;
+    let partial = Firmware::example("token_ring").with_only("enabled").build(toolchain)?;
     let folder_of = |images: &[(String, PathBuf)]| {
         images.first().and_then(|(_, elf)| elf.parent().map(Path::to_owned)).context("the agent has no examples")
     };
@@ -37,6 +38,7 @@ fn run() -> anyhow::Result<()> {
     // The tests take each demo by its name from here.
     cargo.args(["--no-fail-fast", "--features", "qemu-tests"]);
     cargo.env("STILLPOINT_FIRMWARE", folder).env("STILLPOINT_PLAIN_FIRMWARE", plain);
+    cargo.env("STILLPOINT_PARTIAL_FIRMWARE", partial);
     // Each test starts two machines with two busy cores each: one after the other.
     cargo.args(["--", "--test-threads", "1"]);
     Ok(command::run(&mut cargo)?)

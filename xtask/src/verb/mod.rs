@@ -4,6 +4,7 @@ mod bench;
 mod demo;
 mod lint;
 mod relay;
+mod rewrite;
 mod setup;
 mod size;
 mod stock;
@@ -22,7 +23,8 @@ pub enum Verb {
     /// Start two boards, break where something happens, halt four nodes at one consistent moment, go on.
     Demo(demo::Args),
     /// Run every command of docs/TUTORIAL.md and check that it prints what stands there.
-    Tutorial(tutorial::Args),
+    #[command(after_help = "Example:\n  cargo xtask tutorial --write")]
+    Tutorial(rewrite::Args),
     /// Run two boards with two cores each and check that every message arrives everywhere.
     Relay(relay::Args),
     /// Run the tests: all tiers, or the ones named.
@@ -30,7 +32,8 @@ pub enum Verb {
     /// Check format, lints and documentation, warnings denied.
     Lint(lint::Args),
     /// Try stock probe-rs and gdb on an emulated board, every step checked; installs both.
-    Stock(stock::Args),
+    #[command(after_help = "Example:\n  cargo xtask stock --write")]
+    Stock(rewrite::Args),
     /// Print flash and RAM of each demo with the kit and without it, side by side.
     Size(size::Args),
     /// Measure what it costs, in instructions, bytes and halts, beside the goals; writes BENCHMARKS.md.

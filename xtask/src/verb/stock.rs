@@ -7,20 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, ensure};
 
+use super::rewrite::Args;
 use crate::firmware::Firmware;
 use crate::qemu;
 use crate::say::say;
 use crate::stock::{Play, install, write_transcript};
 use crate::toolchain::{CORTEX_M33, Toolchain};
-
-/// What to do with it.
-#[derive(clap::Args)]
-#[command(after_help = "Example:\n  cargo xtask stock --write")]
-pub struct Args {
-    /// Put what is printed now into the README of qemu-probe.
-    #[arg(long)]
-    write: bool,
-}
 
 /// Runs it; every step must print what it should.
 pub fn run(args: &Args) -> anyhow::Result<()> {

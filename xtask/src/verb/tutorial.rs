@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, bail, ensure};
 
+use super::rewrite::Args;
 use crate::demo::Program;
 use crate::firmware::Firmware;
 use crate::qemu;
@@ -12,15 +13,6 @@ use crate::say::say;
 use crate::toolchain::{CORTEX_M33, Toolchain};
 use crate::tutorial::{Bench, Document, Step, first_difference};
 use crate::workspace;
-
-/// What to do with it.
-#[derive(clap::Args)]
-#[command(after_help = "Example:\n  cargo xtask tutorial --write")]
-pub struct Args {
-    /// Put what the commands print now into the document.
-    #[arg(long)]
-    write: bool,
-}
 
 /// Runs it.
 pub fn run(args: &Args) -> anyhow::Result<()> {

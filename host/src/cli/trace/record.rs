@@ -1,4 +1,5 @@
 //! `stillpoint trace record` - drain the logs of all nodes into a file while they run.
+use super::counted::Counted;
 use super::follow::{Followed, Screen};
 use crate::cli::{CliError, Context, Exit, Output, Report};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use stillpoint::System;
-use stillpoint::trace::{Chunk, Header, NodeCounters, Printable, Recorder, View, header_of};
+use stillpoint::trace::{Chunk, Header, NodeSum, Printable, Recorder, View, header_of};
 
 /// Drain the logs of all nodes into a new file while they run, until Ctrl-C.
 #[derive(clap::Args)]
@@ -46,7 +47,7 @@ struct Result_ {
     saved: u64,
     /// How fast the rings of the slowest board can be drained, in MiB a second, measured at the end.
     drain_mib_per_second: f64,
-    nodes: Vec<NodeCounters>,
+    nodes: Vec<NodeSum>,
     /// What was shown meanwhile, if it was followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     followed: Option<Followed>,
@@ -76,7 +77,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         let moved = recorder.poll_each(system, &mut |chunk| watch(&mut screen, chunk))?;
         let is_open = screen.as_mut().is_none_or(|screen| screen.show(recorder.elapsed()));
         news.tell(&recorder, |line| out.say("recording", line));
-        let events: u64 = recorder.counters().map(|node| node.events).sum();
+        let events: u64 = recorder.sums().map(|node| node.events + node.unplaced).sum();
         let enough =
             args.events.is_some_and(|most| events >= most) || until.is_some_and(|until| Instant::now() >= until);
         if enough || !is_open || interrupted.load(Ordering::Relaxed) {
@@ -127,7 +128,7 @@ fn finish(
     screen: &mut Option<Screen>,
 ) -> Result<Result_, CliError> {
     recorder.finish_each(system, &mut |chunk| watch(screen, chunk))?;
-    let nodes: Vec<NodeCounters> = recorder.counters().cloned().collect();
+    let nodes: Vec<NodeSum> = recorder.sums().cloned().collect();
     let (seconds, saved) = (recorder.elapsed().as_secs_f64(), recorder.saved());
     let rate = recorder.drain_rate(system)?;
     Ok(Result_ { file: args.file.clone(), seconds, saved, drain_mib_per_second: rate, nodes, followed: None })
@@ -147,10 +148,10 @@ impl News {
             let all = MultiProgress::new();
             let style =
                 ProgressStyle::with_template("{prefix:>10}  {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
-            let bar = |node: &NodeCounters| {
+            let bar = |node: &NodeSum| {
                 ProgressBar::no_length().with_style(style.clone()).with_prefix(Printable(&node.name).to_string())
             };
-            bars = recorder.counters().map(|node| all.add(bar(node))).collect();
+            bars = recorder.sums().map(|node| all.add(bar(node))).collect();
         }
         Self { bars, next: Instant::now() }
     }
@@ -159,7 +160,7 @@ impl News {
         if Instant::now() < self.next {
             return;
         }
-        for (bar, node) in self.bars.iter().zip(recorder.counters()) {
+        for (bar, node) in self.bars.iter().zip(recorder.sums()) {
             bar.set_message(Counted(node).to_string());
         }
         if !self.bars.is_empty() {
@@ -167,7 +168,7 @@ impl News {
             return;
         }
         let each: Vec<String> = recorder
-            .counters()
+            .sums()
             .map(|node| format!("{} {} events, {} dropped", node.name, node.events, node.dropped))
             .collect();
         say(format!("{}; {} bytes saved", each.join("; "), recorder.saved()));
@@ -179,20 +180,10 @@ impl News {
     }
 }
 
-struct Counted<'a>(&'a NodeCounters);
-
-impl fmt::Display for Counted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NodeCounters { events, bytes, dropped, restarts, .. } = self.0;
-        write!(f, "{events:>9} events  {bytes:>9} bytes  {dropped:>6} dropped")?;
-        if *restarts > 0 { write!(f, "  {restarts} restarts") } else { Ok(()) }
-    }
-}
-
 impl Report for Result_ {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for node in &self.nodes {
-            writeln!(f, "{:<8}{}", node.name, Counted(node))?;
+            writeln!(f, "{:<8}{:#}", node.name, Counted(node))?;
         }
         let (file, seconds, rate) = (self.file.display(), self.seconds, self.drain_mib_per_second);
         let saved = self.saved;

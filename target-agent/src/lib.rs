@@ -74,7 +74,7 @@ pub use platform::CoreId;
 #[cfg(not(feature = "calls"))]
 pub use rpc::Access;
 pub use rpc::Envelope;
-pub use serial::Line;
+pub use serial::{CancelSafe, Line};
 pub use shared::{Shared, SharedHandle};
 #[cfg(feature = "calls")]
 pub use stillpoint_core::delay::Access;

@@ -292,6 +292,7 @@ mod tests {
     impl ErrorType for Pipe {
         type Error = Infallible;
     }
+    impl crate::serial::CancelSafe for Pipe {}
     impl Read for Pipe {
         async fn read(&mut self, into: &mut [u8]) -> Result<usize, Infallible> {
             core::future::poll_fn(|_| {

@@ -1,5 +1,5 @@
 //! A link as a wire of its node: what the agent hears through it and says, besides messages.
-use super::{Flow, Inner, Moving, Serial};
+use super::{CancelSafe, Flow, Inner, Moving, Serial};
 use crate::channel::End;
 use crate::platform::Platform;
 use core::task::Waker;
@@ -47,7 +47,7 @@ pub(crate) trait Wired: Sync {
 /// Who is told.
 pub(super) type Hear<'a> = dyn FnMut(Heard<'_>) + 'a;
 
-impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
+impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize> Inner<P, R, T, W, F> {
     pub(super) fn tell(&mut self, event: LinkEvent, hear: &mut Hear<'_>) {
         self.untold = Some(event);
         match event {
@@ -111,7 +111,9 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
     }
 }
 
-impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for Serial<P, R, T, W, F> {
+impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize> Wired
+    for Serial<P, R, T, W, F>
+{
     fn pump(&self, flow: Flow, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
         if flow == Flow::Running {
             self.waker.register(waker);

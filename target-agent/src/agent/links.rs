@@ -263,7 +263,8 @@ fn send_marker<const N: usize>(link: &'static dyn Wired, direction: Direction, m
     item.get(..=length).is_some_and(|item| link.send_control(item))
 }
 
-#[cfg(test)]
+// A pump needs a time driver, which the tests have with calls.
+#[cfg(all(test, feature = "calls"))]
 mod tests {
     extern crate std;
     use crate::agent::{Agent, Agents, Locals, Shared};

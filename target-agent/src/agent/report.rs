@@ -109,6 +109,6 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         });
         crate::sync::publish(&control.revision, revision.wrapping_add(2), Ordering::Release);
         #[cfg(all(feature = "calls", test))]
-        crate::preempt::published(control);
+        crate::sync::published(control);
     }
 }

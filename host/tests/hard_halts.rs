@@ -2,19 +2,19 @@
 mod boards;
 
 use anyhow::Context as _;
-use boards::{LIMIT, first_watch, report, two_boards_with, wait_until};
+use boards::{LIMIT, first_watch, report, two_boards_with, two_boards_with_two_links, wait_until};
 use core::mem::offset_of;
 use std::time::{Duration, Instant};
 use stillpoint::{BoardError, NodeAddress, System};
-use stillpoint_core::Command;
 use stillpoint_core::control::{CommandError, ControlBlock, StateCode};
+use stillpoint_core::{Command, NodeId};
 
 const SINK: usize = 3;
 const RIGHT0: NodeAddress = NodeAddress { board: 1, core: 0 };
 const RIGHT1: NodeAddress = NodeAddress { board: 1, core: 1 };
 
 /// The control block of this firmware.
-type Block = ControlBlock<4, 3>;
+type Block = ControlBlock<4, 5>;
 
 /// Waits until the sink has seen `more` messages than now.
 fn wait_for_traffic(system: &mut System, more: i32) -> anyhow::Result<()> {
@@ -195,5 +195,35 @@ fn a_watchdog_that_the_agent_feeds_does_not_bite_in_a_park_and_one_that_it_does_
             wait_for_traffic(&mut system, 5)?;
         }
     }
+    Ok(())
+}
+
+/// Board B opens its links in the other order, so the ports of a link differ at its ends.
+#[test]
+fn halts_with_two_busy_links_between_the_same_nodes_pair_their_ends_and_are_proven() -> anyhow::Result<()> {
+    let (_machines, mut system) = two_boards_with_two_links("faults", [&["links=2"], &["links=2"]])?;
+    let second = |node: &stillpoint::Node| node.watches.get(1).map_or(0, |(_, value)| *value);
+    let has_moved = |nodes: &[stillpoint::Node], since: [i32; 2]| {
+        second(&nodes[0]) > since[0] && second(&nodes[2]) > since[1] && first_watch(&nodes[SINK]) > 0
+    };
+    let mut since = [2, 2];
+    let mut in_flight = 0;
+    for cycle in 0..12 {
+        let nodes = wait_until(&mut system, "traffic on both links", |nodes| has_moved(nodes, since))?;
+        since = [second(&nodes[0]) + 2, second(&nodes[2]) + 2];
+        let initiator = NodeAddress { board: cycle / 2 % 2, core: cycle % 2 };
+        let proof = system.halt(initiator, LIMIT).with_context(|| format!("cycle {cycle} from {initiator:?}"))?;
+        let between = |from, to| {
+            let ends = proof.channels.iter().map(|state| state.channel);
+            let ends = ends.filter(move |channel| (channel.from, channel.to) == (NodeId(from), NodeId(to)));
+            ends.map(|channel| (channel.out.0, channel.into.0)).collect::<Vec<_>>()
+        };
+        // Board A has its first link at ports 0 and 1 and the second at 2 and 3, board B the other way round.
+        assert_eq!((between(0, 2), between(2, 0)), (vec![(0, 3), (2, 1)], vec![(0, 3), (2, 1)]), "cycle {cycle}");
+        in_flight += proof.channels.iter().filter(|state| !state.in_flight.is_empty()).count();
+        system.release(initiator, proof.halt, LIMIT)?;
+    }
+    assert!(in_flight > 12, "channels were busy at their halts: {in_flight}");
+    assert!(report(&mut system)?.iter().all(|node| node.refused == 0));
     Ok(())
 }

@@ -5,6 +5,7 @@ use anyhow::Context as _;
 use boards::{LIMIT, first_watch, report, two_boards_with, two_boards_with_two_links, wait_until};
 use core::mem::offset_of;
 use std::time::{Duration, Instant};
+use stillpoint::trace::{History, Recorder};
 use stillpoint::{BoardError, NodeAddress, System};
 use stillpoint_core::control::{CommandError, ControlBlock, StateCode};
 use stillpoint_core::{Command, NodeId};
@@ -15,6 +16,9 @@ const RIGHT1: NodeAddress = NodeAddress { board: 1, core: 1 };
 
 /// The control block of this firmware.
 type Block = ControlBlock<4, 5>;
+
+/// Where the wide half of the counter is set.
+const SLOW_COUNTER_LOAD: u32 = 0x5000_2020;
 
 /// Waits until the sink has seen `more` messages than now.
 fn wait_for_traffic(system: &mut System, more: i32) -> anyhow::Result<()> {
@@ -153,7 +157,6 @@ fn times(system: &mut System, at: NodeAddress) -> anyhow::Result<(u64, u64)> {
 /// its narrow half, which is what it would show after eleven minutes.
 #[test]
 fn a_park_longer_than_the_wrap_of_the_counter_takes_no_logical_time() -> anyhow::Result<()> {
-    const SLOW_COUNTER_LOAD: u32 = 0x5000_2020;
     const WRAPS: u64 = 3;
     let (_machines, mut system) = two_boards_with("faults", [&[], &["counter=wrap"]])?;
     wait_for_traffic(&mut system, 5)?;
@@ -170,6 +173,36 @@ fn a_park_longer_than_the_wrap_of_the_counter_takes_no_logical_time() -> anyhow:
     wait_for_traffic(&mut system, 5)?;
     let proof = system.halt(RIGHT0, LIMIT)?;
     system.release(RIGHT0, proof.halt, LIMIT)?;
+    Ok(())
+}
+
+/// While the cores run, the wide half of the counter is moved on by three wraps of its narrow half: what a node sees that
+/// was silent for eleven minutes. No command is sent meanwhile, since each calls for a sync record.
+#[test]
+fn a_silence_longer_than_the_wrap_of_the_counter_is_recorded_whole() -> anyhow::Result<()> {
+    const WRAPS: u64 = 3;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("silence.trace");
+    let (_machines, mut system) = two_boards_with("faults", [&[], &[]])?;
+    wait_for_traffic(&mut system, 5)?;
+    let mut recorder = Recorder::start(&mut system, "", &path)?;
+    while recorder.poll(&mut system)? == 0 {}
+    let (raw, _) = times(&mut system, RIGHT1)?;
+    let slow = ((raw >> 8) + (WRAPS << 24)) as u32;
+    system.boards()[1].memory().write(SLOW_COUNTER_LOAD, &[!slow])?;
+    let (mut read, until) = (0, Instant::now() + LIMIT);
+    while read < 4000 {
+        read += recorder.poll(&mut system)?;
+        anyhow::ensure!(Instant::now() < until, "only {read} bytes of log came");
+    }
+    recorder.finish(&mut system)?;
+    let history = History::load(&path, |_| std::ops::ControlFlow::Continue(()))?;
+    let of_sink = history.of_node(SINK as u8).iter().map(|index| &history.events[*index as usize]);
+    let seen: Vec<u64> = of_sink.filter_map(|event| Some(event.time?.0)).collect();
+    let longest = seen.windows(2).map(|two| two[1] - two[0]).max().context("the sink has no two events")?;
+    // A wrap is 2^28 ticks; the write of the counter takes a moment.
+    let wraps = longest as f64 / f64::from(1 << 28);
+    assert!((wraps - WRAPS as f64).abs() < 0.5, "the silence was recorded as {wraps} wraps");
     Ok(())
 }
 

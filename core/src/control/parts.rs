@@ -85,7 +85,7 @@ impl PortBlock {
     /// The word `shape` with the port at the other end of a serial link, which says so in its hello.
     #[must_use]
     pub const fn with_peer_port(shape: u32, port: PortId) -> u32 {
-        shape & !(0xFF << 16) | (port.0 as u32 + 1 & 0xFF) << 16
+        shape & !(0xFF << 16) | ((port.0 as u32 + 1) & 0xFF) << 16
     }
 
     /// The port at the other end, out of the word `shape`; `None` if it is not known.

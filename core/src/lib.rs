@@ -30,6 +30,6 @@ pub use cut::{Channel, Cut, InFlight, Snapshot};
 pub use event::{Event, EventKind, KindSet};
 pub use halt::{HaltMarker, HaltOrder, MarkerError, Phase, ResumeTo};
 pub use id::{HaltId, MAX_NODES, MAX_PORTS, NodeId, PortId, PortSet};
-pub use node::{Command, ConnectError, Direction, Effects, Hello, Input, Node, Quick, StepError, Then};
+pub use node::{Command, ConnectError, Direction, Effects, Hello, Input, LinkHello, Node, Quick, StepError, Then};
 pub use stamp::{MessageStamp, SenderNumber, StampError, StampKind, max_stamp_len, message_stamp_len};
 pub use stamp_order::StampOrder;

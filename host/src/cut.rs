@@ -182,7 +182,12 @@ impl Cut {
 
     fn other_end(&self, node: &Node, out: &Port) -> Option<(&Node, &Port)> {
         let peer = self.nodes.iter().find(|peer| peer.id == out.peer)?;
-        peer.ports.iter().find(|port| is_other_end(node, out, port)).map(|into| (peer, into))
+        let into = if out.ledger.is_some() {
+            other_end_of_link(node, out, peer)
+        } else {
+            ends(peer, Direction::In, node.id).find(|into| into.ledger.is_none() && into.queue == out.queue)
+        };
+        into.map(|into| (peer, into))
     }
 
     fn channel(&self, node: &Node, out: &Port) -> Result<Recount, CutError> {
@@ -225,11 +230,26 @@ fn span(after: u32, last: u32) -> Vec<InFlight> {
     (1..=count).map(|step| InFlight { number: after.wrapping_add(step) }).collect()
 }
 
-/// Whether `into` is the other end of `out`: the same ring, or the incoming end of the same serial link.
-fn is_other_end(from: &Node, out: &Port, into: &Port) -> bool {
-    let same_link = out.ledger.is_some() && into.ledger.is_some();
-    let same_ring = out.ledger.is_none() && into.ledger.is_none() && out.queue == into.queue;
-    into.direction == Direction::In && into.peer == from.id && (same_link || same_ring)
+/// The ports of a node through which messages go to or come from another.
+fn ends(node: &Node, direction: Direction, peer: NodeId) -> impl Iterator<Item = &Port> {
+    node.ports.iter().filter(move |port| port.direction == direction && port.peer == peer)
+}
+
+/// The incoming end of the same serial link. There may be several links between two nodes, so each end says in its hello
+/// which ports it has.
+///
+/// Links that were never up carried nothing. They are paired in the order of their ports.
+fn other_end_of_link<'a>(node: &Node, out: &Port, peer: &'a Node) -> Option<&'a Port> {
+    let outs = || ends(node, Direction::Out, peer.id).filter(|port| port.is_serial());
+    let intos = || ends(peer, Direction::In, node.id).filter(|port| port.is_serial());
+    let is_known = |out: &Port, into: &Port| {
+        let said = [(out.peer_port, into.id), (into.peer_port, out.id)];
+        said.iter().any(|(port, _)| port.is_some()) && said.iter().all(|(port, is)| port.is_none_or(|port| port == *is))
+    };
+    intos().find(|into| is_known(out, into)).or_else(|| {
+        let place = outs().filter(|out| !intos().any(|into| is_known(out, into))).position(|port| port.id == out.id)?;
+        intos().filter(|into| !outs().any(|out| is_known(out, into))).nth(place)
+    })
 }
 
 fn report<const N: usize>(node: &Node) -> NodeReport<N> {
@@ -239,5 +259,84 @@ fn report<const N: usize>(node: &Node) -> NodeReport<N> {
         clock: VectorClock::from_entries(core::array::from_fn(|entry| node.clock.get(entry).copied().unwrap_or(0))),
         order: node.order.iter().fold(HaltOrder::new(), |order, node| order.then(*node)),
         undelivered: PortSet(node.undelivered),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stillpoint_core::StampKind;
+    use stillpoint_core::control::{ControlBlock, ControlLayout};
+    use stillpoint_core::link::Ledger;
+
+    /// A port of a serial link.
+    fn end(id: u8, direction: Direction, peer: u8, peer_port: Option<u8>) -> Port {
+        Port {
+            id: PortId(id),
+            direction,
+            peer: NodeId(peer),
+            peer_port: peer_port.map(PortId),
+            name: 0,
+            count: 0,
+            marker: None,
+            lost: 0,
+            queue: 0,
+            up: true,
+            ledger: Some(Ledger::default()),
+            number: None,
+            base: 0,
+            is_rpc: false,
+        }
+    }
+
+    /// Two nodes with two links between them, each of which has the ports (out, in) at each node.
+    fn parallel(known: [bool; 2], links: [[(u8, u8); 2]; 2]) -> Cut {
+        let node = |id: usize| {
+            let block = ControlBlock::<2, 4>::new(NodeId(id as u8), StampKind::Vector);
+            let layout = ControlLayout::read(block.header()).unwrap();
+            let ends = links.iter().flat_map(|link| {
+                let ((out, into), (peer_out, peer_into)) = (link[id], link[1 - id]);
+                let peer = 1 - id as u8;
+                let said = |port| known[id].then_some(port);
+                [end(out, Direction::Out, peer, said(peer_into)), end(into, Direction::In, peer, said(peer_out))]
+            });
+            let mut ports: Vec<Port> = ends.collect();
+            ports.sort_by_key(|port| port.id);
+            Node { ports, ..Node::parse(&layout, &[]) }
+        };
+        Cut { nodes: vec![node(0), node(1)], rings: Vec::new() }
+    }
+
+    /// The channels as (from, out, into).
+    fn paired(cut: &Cut) -> Vec<(u8, u8, u8)> {
+        cut.pairs().map(|channel| (channel.from.0, channel.out.0, channel.into.0)).collect()
+    }
+
+    /// Opened in the same order at both nodes, and in opposite orders.
+    const ALIKE: [[(u8, u8); 2]; 2] = [[(0, 1), (0, 1)], [(2, 3), (2, 3)]];
+    const CROSSED: [[(u8, u8); 2]; 2] = [[(0, 1), (2, 3)], [(2, 3), (0, 1)]];
+
+    #[test]
+    fn two_links_between_the_same_nodes_are_paired_by_what_their_ends_say() {
+        assert_eq!(paired(&parallel([true; 2], ALIKE)), [(0, 0, 1), (0, 2, 3), (1, 0, 1), (1, 2, 3)]);
+        assert_eq!(paired(&parallel([true; 2], CROSSED)), [(0, 0, 3), (0, 2, 1), (1, 0, 3), (1, 2, 1)]);
+    }
+
+    #[test]
+    fn one_end_that_knows_the_other_is_enough() {
+        for known in [[true, false], [false, true]] {
+            assert_eq!(paired(&parallel(known, CROSSED)), [(0, 0, 3), (0, 2, 1), (1, 0, 3), (1, 2, 1)]);
+        }
+    }
+
+    #[test]
+    fn links_that_were_never_up_are_each_paired_once() {
+        assert_eq!(paired(&parallel([false; 2], ALIKE)), [(0, 0, 1), (0, 2, 3), (1, 0, 1), (1, 2, 3)]);
+        // One of the two links is up.
+        let mut cut = parallel([true; 2], CROSSED);
+        for (node, port) in [(0, 0), (0, 1), (1, 2), (1, 3)] {
+            cut.nodes[node].ports[port].peer_port = None;
+        }
+        assert_eq!(paired(&cut), [(0, 0, 3), (0, 2, 1), (1, 0, 3), (1, 2, 1)]);
     }
 }

@@ -74,6 +74,8 @@ pub struct Port {
     pub direction: Direction,
     /// Who is at the other end.
     pub peer: NodeId,
+    /// Which of the peer's ports is the other end, if the peer has said so: that of a serial link does in its hello.
+    pub peer_port: Option<PortId>,
     /// Whether it carries calls or returns, which a delayed halt protects.
     pub is_rpc: bool,
     /// The number of its name.
@@ -92,6 +94,8 @@ pub struct Port {
     pub(crate) ledger: Option<Ledger>,
     /// The sender's event number of the last message sent or received here, if it is known.
     pub number: Option<EventNumber>,
+    /// What the ring had counted at this end when the present session began.
+    pub(crate) base: u32,
 }
 
 impl Node {
@@ -205,6 +209,7 @@ impl Port {
             id: PortId(index as u8),
             direction: if shape & 2 != 0 { Direction::Out } else { Direction::In },
             peer: NodeId((shape >> 8) as u8),
+            peer_port: PortBlock::peer_port(shape),
             is_rpc: shape & PortBlock::CALLS != 0,
             name: field(core::mem::offset_of!(PortBlock, name)) as u16,
             count: field(core::mem::offset_of!(PortBlock, count)),
@@ -214,6 +219,7 @@ impl Port {
             queue: field(core::mem::offset_of!(PortBlock, queue)),
             ledger: (valid == 1).then_some(ledger),
             number: Some(EventNumber(field(core::mem::offset_of!(PortBlock, number)))).filter(|number| number.0 != 0),
+            base: field(core::mem::offset_of!(PortBlock, base)),
         })
     }
 }

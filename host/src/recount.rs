@@ -21,7 +21,7 @@ pub(crate) struct Recount {
 impl Recount {
     pub fn new(mut state: ChannelState, halt: HaltId, out: (&Port, &RawRing), into: (&Port, &RawRing)) -> Self {
         if out.0.ledger.is_some() {
-            let (sent, received) = count_link(&state, out, into);
+            let (sent, received) = count_link(out, into);
             return Self { state, sent, received, stamps: None };
         }
         // What the receiver says of the marker counts only if the marker is there.
@@ -69,18 +69,22 @@ impl Recount {
     }
 }
 
-/// What went through a serial link: its ends number their items modulo 256 from the beginning of their session.
+/// What went through a serial link in its present session. Rings count for ever; the agents say what they had counted when
+/// the session began.
 ///
-/// Only the first session counts every message of its channel; after a reset the agents' counts stand alone.
-fn count_link(state: &ChannelState, out: (&Port, &RawRing), into: (&Port, &RawRing)) -> (u32, u32) {
+/// The ends of a link number their items modulo 256 from the beginning of the session. A ring that these numbers
+/// contradict is not believed.
+fn count_link(out: (&Port, &RawRing), into: (&Port, &RawRing)) -> (u32, u32) {
+    let held = |ring: &RawRing| ring.written.wrapping_sub(ring.read) as u8;
+    let sent = out.1.written.wrapping_sub(out.0.base);
+    let received = into.1.read.wrapping_sub(into.0.base);
     match (&out.0.ledger, &into.0.ledger) {
-        (Some(sender), Some(receiver)) if (sender.mine, sender.peer) == (1, 1) => {
-            let waiting = |ring: &RawRing| ring.written.wrapping_sub(ring.read) as u8;
-            let sent = sender.sent_end.wrapping_add(waiting(out.1));
-            let arrived = receiver.accepted_next.wrapping_sub(receiver.waiting);
-            (nearest(state.sent, sent), nearest(state.received, arrived.wrapping_sub(waiting(into.1))))
+        (Some(sender), Some(receiver)) => {
+            let framed = sender.sent_end.wrapping_add(held(out.1));
+            let arrived = receiver.accepted_next.wrapping_sub(receiver.waiting).wrapping_sub(held(into.1));
+            (nearest(sent, framed), nearest(received, arrived))
         }
-        _ => (state.sent, state.received),
+        _ => (sent, received),
     }
 }
 
@@ -117,6 +121,8 @@ mod tests {
             up: true,
             ledger,
             number: None,
+            base: 0,
+            peer_port: None,
             is_rpc: false,
         }
     }
@@ -174,20 +180,48 @@ mod tests {
         assert_eq!(mailbox(5, 3, Some(7), ring(5, 3, Some(5))).state.marker, Some(5));
     }
 
+    /// A link in this session of its sender, whose rings had counted so much before it. Its agents say `sent` and `received`.
+    fn link(session: u8, base: [u32; 2], sent: u32, received: u32) -> String {
+        let sender = Ledger { mine: session, peer: 1, sent_first: 2, sent_end: 4, ..Ledger::default() };
+        let receiver = Ledger { mine: 1, peer: session, accepted_next: 3, waiting: 1, ..Ledger::default() };
+        let state = ChannelState::new(CHANNEL, sent, received, Some(sent));
+        let mut ends = [port(sent, Some(sender)), port(received, Some(receiver))];
+        (ends[0].base, ends[1].base) = (base[0], base[1]);
+        // One message waits for the link, and one that arrived waits for the application. 261 were sent, 257 received.
+        let rings = [ring(base[0] + 261, base[0] + 260, None), ring(base[1] + 258, base[1] + 257, None)];
+        verdict(&Recount::new(state, HALT, (&ends[0], &rings[0]), (&ends[1], &rings[1])))
+    }
+
     #[test]
-    fn a_link_is_counted_by_the_numbers_of_its_frames_and_what_waits_before_and_behind_it() {
-        let sender = Ledger { mine: 1, peer: 1, sent_first: 2, sent_end: 4, ..Ledger::default() };
-        let receiver = Ledger { mine: 1, peer: 1, accepted_next: 3, waiting: 1, ..Ledger::default() };
-        let link = |sent: u32, received, ledger: Ledger| {
-            let state = ChannelState::new(CHANNEL, sent, received, Some(sent));
-            let (out, into) = (port(sent, Some(ledger)), port(received, Some(receiver)));
-            // One message waits for the link, and one that arrived waits for the application.
-            verdict(&Recount::new(state, HALT, (&out, &ring(5, 4, None)), (&into, &ring(2, 1, None))))
+    fn a_link_is_counted_by_its_rings_from_the_beginning_of_its_session() {
+        for (session, base) in [(1, [0, 0]), (2, [0, 70]), (7, [1000, 3])] {
+            assert_eq!(link(session, base, 261, 257), "fine", "session {session}");
+            assert!(link(session, base, 260, 257).contains("message 261 was sent after the halt marker"));
+            assert!(link(session, base, 261, 258).contains("node 1 counts 258 messages, and the rings say 257"));
+        }
+    }
+
+    #[test]
+    fn a_count_that_is_wrong_by_256_is_found() {
+        for session in [1, 2] {
+            assert!(
+                link(session, [0, 0], 261 + 256, 257).contains("node 0 counts 517 messages, and the rings say 261")
+            );
+            assert!(link(session, [0, 0], 261, 1).contains("node 1 counts 1 messages, and the rings say 257"));
+        }
+    }
+
+    #[test]
+    fn a_message_that_left_its_ring_and_has_no_frame_is_found() {
+        let ends = |sent_end, accepted_next| {
+            let sender = Ledger { mine: 3, peer: 2, sent_first: sent_end, sent_end, ..Ledger::default() };
+            let receiver = Ledger { mine: 2, peer: 3, accepted_next, ..Ledger::default() };
+            let state = ChannelState::new(CHANNEL, 300, 300, Some(300));
+            let (out, into) = (port(300, Some(sender)), port(300, Some(receiver)));
+            verdict(&Recount::new(state, HALT, (&out, &ring(300, 300, None)), (&into, &ring(300, 300, None))))
         };
-        assert_eq!(link(256 + 5, 512 + 1, sender), "fine", "numbers run on after 255");
-        assert!(link(4, 1, sender).contains("message 5 was sent after the halt marker"));
-        assert!(link(5, 2, sender).contains("node 1 counts 2 messages, and the rings say 1"));
-        let later = Ledger { mine: 2, ..sender };
-        assert_eq!(link(4, 7, later), "fine", "what resets took is not in these numbers");
+        assert_eq!(ends(44, 44), "fine");
+        assert!(ends(43, 44).contains("node 0 counts 300 messages, and the rings say 299"));
+        assert!(ends(44, 43).contains("node 1 counts 300 messages, and the rings say 299"));
     }
 }

@@ -2,19 +2,23 @@
 mod boards;
 
 use anyhow::Context as _;
-use boards::{LIMIT, first_watch, report, two_boards_with, wait_until};
+use boards::{LIMIT, first_watch, report, two_boards_with, two_boards_with_two_links, wait_until};
 use core::mem::offset_of;
 use std::time::{Duration, Instant};
+use stillpoint::trace::{History, Recorder};
 use stillpoint::{BoardError, NodeAddress, System};
-use stillpoint_core::Command;
 use stillpoint_core::control::{CommandError, ControlBlock, StateCode};
+use stillpoint_core::{Command, NodeId};
 
 const SINK: usize = 3;
 const RIGHT0: NodeAddress = NodeAddress { board: 1, core: 0 };
 const RIGHT1: NodeAddress = NodeAddress { board: 1, core: 1 };
 
 /// The control block of this firmware.
-type Block = ControlBlock<4, 3>;
+type Block = ControlBlock<4, 5>;
+
+/// Where the wide half of the counter is set.
+const SLOW_COUNTER_LOAD: u32 = 0x5000_2020;
 
 /// Waits until the sink has seen `more` messages than now.
 fn wait_for_traffic(system: &mut System, more: i32) -> anyhow::Result<()> {
@@ -153,7 +157,6 @@ fn times(system: &mut System, at: NodeAddress) -> anyhow::Result<(u64, u64)> {
 /// its narrow half, which is what it would show after eleven minutes.
 #[test]
 fn a_park_longer_than_the_wrap_of_the_counter_takes_no_logical_time() -> anyhow::Result<()> {
-    const SLOW_COUNTER_LOAD: u32 = 0x5000_2020;
     const WRAPS: u64 = 3;
     let (_machines, mut system) = two_boards_with("faults", [&[], &["counter=wrap"]])?;
     wait_for_traffic(&mut system, 5)?;
@@ -170,6 +173,36 @@ fn a_park_longer_than_the_wrap_of_the_counter_takes_no_logical_time() -> anyhow:
     wait_for_traffic(&mut system, 5)?;
     let proof = system.halt(RIGHT0, LIMIT)?;
     system.release(RIGHT0, proof.halt, LIMIT)?;
+    Ok(())
+}
+
+/// While the cores run, the wide half of the counter is moved on by three wraps of its narrow half: what a node sees that
+/// was silent for eleven minutes. No command is sent meanwhile, since each calls for a sync record.
+#[test]
+fn a_silence_longer_than_the_wrap_of_the_counter_is_recorded_whole() -> anyhow::Result<()> {
+    const WRAPS: u64 = 3;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("silence.trace");
+    let (_machines, mut system) = two_boards_with("faults", [&[], &[]])?;
+    wait_for_traffic(&mut system, 5)?;
+    let mut recorder = Recorder::start(&mut system, "", &path)?;
+    while recorder.poll(&mut system)? == 0 {}
+    let (raw, _) = times(&mut system, RIGHT1)?;
+    let slow = ((raw >> 8) + (WRAPS << 24)) as u32;
+    system.boards()[1].memory().write(SLOW_COUNTER_LOAD, &[!slow])?;
+    let (mut read, until) = (0, Instant::now() + LIMIT);
+    while read < 4000 {
+        read += recorder.poll(&mut system)?;
+        anyhow::ensure!(Instant::now() < until, "only {read} bytes of log came");
+    }
+    recorder.finish(&mut system)?;
+    let history = History::load(&path, |_| std::ops::ControlFlow::Continue(()))?;
+    let of_sink = history.of_node(SINK as u8).iter().map(|index| &history.events[*index as usize]);
+    let seen: Vec<u64> = of_sink.filter_map(|event| Some(event.time?.0)).collect();
+    let longest = seen.windows(2).map(|two| two[1] - two[0]).max().context("the sink has no two events")?;
+    // A wrap is 2^28 ticks; the write of the counter takes a moment.
+    let wraps = longest as f64 / f64::from(1 << 28);
+    assert!((wraps - WRAPS as f64).abs() < 0.5, "the silence was recorded as {wraps} wraps");
     Ok(())
 }
 
@@ -195,5 +228,35 @@ fn a_watchdog_that_the_agent_feeds_does_not_bite_in_a_park_and_one_that_it_does_
             wait_for_traffic(&mut system, 5)?;
         }
     }
+    Ok(())
+}
+
+/// Board B opens its links in the other order, so the ports of a link differ at its ends.
+#[test]
+fn halts_with_two_busy_links_between_the_same_nodes_pair_their_ends_and_are_proven() -> anyhow::Result<()> {
+    let (_machines, mut system) = two_boards_with_two_links("faults", [&["links=2"], &["links=2"]])?;
+    let second = |node: &stillpoint::Node| node.watches.get(1).map_or(0, |(_, value)| *value);
+    let has_moved = |nodes: &[stillpoint::Node], since: [i32; 2]| {
+        second(&nodes[0]) > since[0] && second(&nodes[2]) > since[1] && first_watch(&nodes[SINK]) > 0
+    };
+    let mut since = [2, 2];
+    let mut in_flight = 0;
+    for cycle in 0..12 {
+        let nodes = wait_until(&mut system, "traffic on both links", |nodes| has_moved(nodes, since))?;
+        since = [second(&nodes[0]) + 2, second(&nodes[2]) + 2];
+        let initiator = NodeAddress { board: cycle / 2 % 2, core: cycle % 2 };
+        let proof = system.halt(initiator, LIMIT).with_context(|| format!("cycle {cycle} from {initiator:?}"))?;
+        let between = |from, to| {
+            let ends = proof.channels.iter().map(|state| state.channel);
+            let ends = ends.filter(move |channel| (channel.from, channel.to) == (NodeId(from), NodeId(to)));
+            ends.map(|channel| (channel.out.0, channel.into.0)).collect::<Vec<_>>()
+        };
+        // Board A has its first link at ports 0 and 1 and the second at 2 and 3, board B the other way round.
+        assert_eq!((between(0, 2), between(2, 0)), (vec![(0, 3), (2, 1)], vec![(0, 3), (2, 1)]), "cycle {cycle}");
+        in_flight += proof.channels.iter().filter(|state| !state.in_flight.is_empty()).count();
+        system.release(initiator, proof.halt, LIMIT)?;
+    }
+    assert!(in_flight > 12, "channels were busy at their halts: {in_flight}");
+    assert!(report(&mut system)?.iter().all(|node| node.refused == 0));
     Ok(())
 }

@@ -68,15 +68,20 @@ struct Bench {
 impl Bench {
     /// Both boards, with every ring of the pipeline full.
     fn new() -> anyhow::Result<Self> {
-        let elf = firmware("faults")?;
+        let mut bench = Self::of("faults")?;
+        bench.wait_for_sink(|seen| seen >= 40)?;
+        Ok(bench)
+    }
+
+    /// Both boards with this firmware.
+    fn of(demo: &str) -> anyhow::Result<Self> {
+        let elf = firmware(demo)?;
         let (one, other) = Link::pair()?;
         let (a, probe_a, board_a) = start(&elf, one, "board=A")?;
         let (b, probe_b, board_b) = start(&elf, other, "board=B")?;
         let mut system = System::new(vec![board_a, board_b]);
         wait_until_started(&mut system)?;
-        let mut bench = Self { _machines: [a, b], probes: [probe_a, probe_b], system };
-        bench.wait_for_sink(|seen| seen >= 40)?;
-        Ok(bench)
+        Ok(Self { _machines: [a, b], probes: [probe_a, probe_b], system })
     }
 
     fn wait_for_sink(&mut self, is_so: impl Fn(i32) -> bool) -> anyhow::Result<i32> {
@@ -196,4 +201,43 @@ fn resets_in_turn_grow_epochs_and_every_halt_between_them_is_certified() -> anyh
     let epochs: Vec<u8> = bench.system.nodes()?.iter().map(epoch).collect();
     assert_eq!(epochs, [3, 3, 3, 3]);
     Ok(())
+}
+
+/// Halts from every node while every channel is busy, with resets of either board between them.
+fn busy_halts_between_resets(demo: &str) -> anyhow::Result<()> {
+    /// Halts after each reset, and before the first.
+    const HALTS: usize = 4;
+    let mut bench = Bench::of(demo)?;
+    let mut in_flight = 0;
+    for round in 0..4 {
+        if round > 0 {
+            bench.reset(round % 2)?;
+        }
+        for step in 0..HALTS {
+            let events = |nodes: &[Node]| nodes.iter().map(Node::event).collect::<Vec<_>>();
+            let before = events(&boards::report(&mut bench.system)?);
+            let is_busy = |nodes: &[Node]| {
+                nodes.iter().all(|node| node.ports.iter().all(|port| port.up))
+                    && events(nodes).iter().zip(&before).all(|(now, before)| now.wrapping_sub(*before) >= 10)
+            };
+            wait_until(&mut bench.system, "events of every node and links that are up", is_busy)?;
+            let at = bench.system.addresses()[(round + step) % 4];
+            let proof = bench.halt(at).with_context(|| format!("{demo}, after {round} resets, halt {step}"))?;
+            in_flight += proof.channels.iter().map(|state| state.in_flight.len()).sum::<usize>();
+            bench.release(&proof)?;
+        }
+    }
+    assert!(in_flight > 0, "no message was ever in flight");
+    assert!(bench.system.nodes()?.iter().all(|node| node.refused == 0));
+    Ok(())
+}
+
+#[test]
+fn halts_with_every_channel_busy_are_proven_before_and_after_resets() -> anyhow::Result<()> {
+    busy_halts_between_resets("chatter")
+}
+
+#[test]
+fn halts_over_a_line_that_loses_bytes_are_proven_before_and_after_resets() -> anyhow::Result<()> {
+    busy_halts_between_resets("link_soak")
 }

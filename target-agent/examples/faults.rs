@@ -9,7 +9,7 @@
 //! cores of board A, else core 0; `lock=busy` has both cores take the cross-core lock all the time; `halt=lock` and
 //! `halt=pending` have the core halt the system itself once, holding the lock or with an interrupt pending; `counter=wrap`
 //! starts the counter just before its wrap; `watchdog=fed` and `watchdog=starved` start a watchdog of five seconds, which
-//! the agent feeds in a park or does not.
+//! the agent feeds in a park or does not; `links=2` joins the boards by a second link on UART 2, which is busy both ways.
 //! What you see: `host/tests/faults.rs` and `host/tests/resets.rs` read it through the probe.
 #![no_std]
 #![no_main]
@@ -26,7 +26,7 @@ use stillpoint_agent::{
     Channel, CoreId, Executor, Inbox, Line, LinkConfig, NodeId, Outbox, Serial, StampKind, name, watch,
 };
 
-stillpoint_agent::system!(AGENTS of Agent: nodes = 4, ports = 3, log = 65536);
+stillpoint_agent::system!(AGENTS of Agent: nodes = 4, ports = 5, log = 65536);
 
 /// Between the cores of this board, on 32 bytes of its own, so that a core can be kept from writing its first words.
 #[repr(align(32))]
@@ -35,6 +35,9 @@ static INSIDE: Aligned = Aligned(Channel::new());
 static FAR_OUT: Channel<u32, 4, 64> = Channel::new();
 static FAR_IN: Channel<u32, 4, 64> = Channel::new();
 static LINK: Serial<UartRx, UartTx> = Serial::new();
+static SECOND_OUT: Channel<u32, 4, 64> = Channel::new();
+static SECOND_IN: Channel<u32, 4, 64> = Channel::new();
+static SECOND: Serial<UartRx, UartTx> = Serial::new();
 
 /// Messages a node handles before what its command line asks for happens.
 const AFTER: u32 = 20;
@@ -42,6 +45,48 @@ const AFTER: u32 = 20;
 #[embassy_executor::task]
 async fn pump(agent: Agent) {
     agent.pump(&LINK).await;
+}
+
+#[embassy_executor::task]
+async fn pump_second(agent: Agent) {
+    agent.pump(&SECOND).await;
+}
+
+#[embassy_executor::task]
+async fn send_second(mut outbox: Outbox<u32>) {
+    for number in 1.. {
+        outbox.send(&number).await.expect("the node has started");
+    }
+}
+
+#[embassy_executor::task]
+async fn receive_second(agent: Agent, mut inbox: Inbox<u32>) {
+    // After the watch of the task that this firmware is about.
+    embassy_futures::yield_now().await;
+    let second = watch!(agent, "second").expect("a free watch");
+    for due in 1.. {
+        let number = inbox.recv().await.expect("a message of the second link");
+        assert_eq!(number, due, "the second link loses nothing");
+        second.set(number as i32);
+    }
+}
+
+/// Opens the second link, if the command line asks for it.
+fn open_second(agent: Agent, peer: NodeId) -> Option<(Outbox<u32>, Inbox<u32>)> {
+    has("links=", b"2").then(|| {
+        let (receiver, sender) = uart::open(2, 115_200).expect("UART2 is free");
+        let line = Line { receiver: receiver.claim(), sender: sender.claim() };
+        let (out, into) = ((name!("second out"), &SECOND_OUT), (name!("second in"), &SECOND_IN));
+        agent.serial(&SECOND, line, LinkConfig::BAUD_115200, peer, out, into).unwrap()
+    })
+}
+
+fn spawn_second(spawner: Spawner, agent: Agent, ends: Option<(Outbox<u32>, Inbox<u32>)>) {
+    if let Some((out, into)) = ends {
+        spawn(spawner, pump_second(agent));
+        spawn(spawner, send_second(out));
+        spawn(spawner, receive_second(agent, into));
+    }
 }
 
 #[embassy_executor::task]
@@ -222,8 +267,11 @@ fn main() -> ! {
     let (receiver, sender) = uart::open(1, 115_200).expect("UART1 is free");
     let line = Line { receiver: receiver.claim(), sender: sender.claim() };
     let peer = NodeId((me.0 + 2) % 4);
+    // The other way round on each board, so that the ports of one link differ at its ends.
+    let before = if is_left { None } else { open_second(agent, peer) };
     let (out, into) = ((name!("far out"), &FAR_OUT), (name!("far in"), &FAR_IN));
     let (far, from_far) = agent.serial(&LINK, line, LinkConfig::BAUD_115200, peer, out, into).unwrap();
+    let second = if is_left { open_second(agent, peer) } else { before };
     let executor = EXECUTORS[0].init(Executor::new());
     if is_left {
         let inbox = agent.inbox(name!("made"), &INSIDE.0, neighbour, CoreId::ONE).unwrap();
@@ -231,6 +279,7 @@ fn main() -> ! {
         executor.run(|spawner| {
             spawn(spawner, pump(agent));
             spawn(spawner, relay(agent, inbox, far));
+            spawn_second(spawner, agent, second);
             is_busy.then(|| spawn(spawner, occupy(agent)));
         })
     } else {
@@ -239,6 +288,7 @@ fn main() -> ! {
         executor.run(|spawner| {
             spawn(spawner, pump(agent));
             spawn(spawner, relay(agent, from_far, outbox));
+            spawn_second(spawner, agent, second);
             let in_park = [(InPark::Fed, b"fed" as &[u8]), (InPark::Starved, b"starved")];
             if let Some((in_park, _)) = in_park.into_iter().find(|(_, word)| has("watchdog=", word)) {
                 watchdog::start(5 * Chip::COUNTER_RATE.0, in_park);

@@ -25,8 +25,13 @@ unsafe impl<P: Platform, T> Sync for CoreBound<P, T> {}
 impl<P: Platform, T> CoreBound<P, T> {
     pub const fn new() -> Self {
         let value = UnsafeCell::new(MaybeUninit::uninit());
-        let (full, busy) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { owner: AtomicU8::new(NOBODY), full, busy, value, platform: PhantomData }
+        Self {
+            owner: AtomicU8::new(NOBODY),
+            full: AtomicBool::new(false),
+            busy: AtomicBool::new(false),
+            value,
+            platform: PhantomData,
+        }
     }
 
     /// Puts the value in, for the calling core. Gives it back if there is one already.

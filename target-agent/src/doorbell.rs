@@ -26,6 +26,9 @@ pub struct Doorbells<P> {
 pub trait Urgent: Sync {
     /// Serves the bell, in interrupt context, on the core that was rung.
     fn on_urgent(&self);
+
+    /// Looks at the counter, in interrupt context: see [`Doorbells::keep_time`].
+    fn keep_time(&self) {}
 }
 
 #[cfg(feature = "enabled")]
@@ -107,6 +110,17 @@ impl<P: Platform> Doorbells<P> {
     pub fn answer_urgent(&self) {
         if let Some(handler) = self.urgent.with(Cell::get) {
             handler.on_urgent();
+        }
+    }
+
+    /// Lets the calling core's agent see every wrap of the counter.
+    ///
+    /// The alarm's interrupt handler calls this first, at least once in a quarter of the counter's range while the core
+    /// is not stopped. [`TimeDriver`](crate::time) does so. Without it, recorded time falls behind in silent gaps.
+    #[cfg(feature = "enabled")]
+    pub fn keep_time(&self) {
+        if let Some(handler) = self.urgent.with(Cell::get) {
+            handler.keep_time();
         }
     }
 

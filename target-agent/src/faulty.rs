@@ -2,6 +2,7 @@
 //!
 //! [`Faulty`] goes around either half of any UART, so a [`Serial`](crate::serial::Serial) link cannot tell it from a bad
 //! line. Bytes never overtake each other, as on a real line; a delay holds back everything behind it.
+use crate::serial::CancelSafe;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::Poll;
@@ -249,6 +250,9 @@ impl<L> Faulty<L> {
 impl<L: ErrorType> ErrorType for Faulty<L> {
     type Error = L::Error;
 }
+
+/// What a transfer has taken or decided is kept until the next one.
+impl<L: CancelSafe> CancelSafe for Faulty<L> {}
 
 impl<L: Read> Read for Faulty<L> {
     async fn read(&mut self, into: &mut [u8]) -> Result<usize, L::Error> {

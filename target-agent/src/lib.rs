@@ -7,6 +7,7 @@
 //! between the same cores, and nothing of the kit is in it: `plain/` has what then stands in its place. Two parts of the kit
 //! are features of their own, on unless taken away: `predicates` and `calls`.
 #![no_std]
+#![cfg_attr(loom_agent, allow(dead_code, reason = "a model uses a part of it"))]
 
 #[cfg(feature = "enabled")]
 pub mod agent;
@@ -74,7 +75,7 @@ pub use platform::CoreId;
 #[cfg(not(feature = "calls"))]
 pub use rpc::Access;
 pub use rpc::Envelope;
-pub use serial::Line;
+pub use serial::{CancelSafe, Line};
 pub use shared::{Shared, SharedHandle};
 #[cfg(feature = "calls")]
 pub use stillpoint_core::delay::Access;
@@ -84,5 +85,7 @@ pub use stillpoint_core::{Event, NodeId, PortId, StampKind};
 
 #[cfg(test)]
 mod fake;
-#[cfg(all(feature = "calls", test))]
+#[cfg(all(feature = "calls", test, loom_agent))]
+mod model;
+#[cfg(all(feature = "calls", test, not(loom_agent)))]
 mod preempt;

@@ -56,6 +56,32 @@ pub struct Line<R, T> {
     pub sender: T,
 }
 
+/// Marks a half of a UART whose reads and writes can be dropped before they are ready.
+///
+/// A read that is dropped while it is pending has taken no byte, and a write that is dropped has sent none. Either keeps the
+/// waker that it was polled with registered, so the next byte, or the next free place, still wakes it. A link polls each
+/// transfer once and drops it, because a halted core serves its links outside of its tasks.
+///
+/// `embedded-io-async` does not promise any of this. Drivers with a ring that an interrupt handler fills or empties usually
+/// do it, and drivers that start a DMA transfer in `read` do not.
+///
+/// # Example: a driver that does not say so is refused
+/// ```compile_fail,E0277
+/// use embedded_io_async::{ErrorType, Read, Write};
+/// struct Dma;
+/// impl ErrorType for Dma {
+///     type Error = core::convert::Infallible;
+/// }
+/// impl Read for Dma {
+///     async fn read(&mut self, into: &mut [u8]) -> Result<usize, Self::Error> {
+///         Ok(into.len())
+///     }
+/// }
+/// fn takes_a_line<R: Read + stillpoint_agent::serial::CancelSafe>(_: R) {}
+/// takes_a_line(Dma);
+/// ```
+pub trait CancelSafe {}
+
 /// The ring of one direction at this end, and where the pump waits for it.
 pub(crate) struct Stage<P: 'static> {
     pub ring: Ring,
@@ -71,6 +97,7 @@ struct Inner<P: 'static, R, T, const W: usize, const F: usize> {
     out: Stage<P>,
     into: Stage<P>,
     oversized: u32,
+    line_errors: u32,
     moving: Moving,
     /// The peer was reset since the link was last up: the next session is not the old one gone on.
     #[cfg(feature = "enabled")]
@@ -98,6 +125,8 @@ pub struct LinkReport {
     pub counters: Counters,
     /// Messages that were longer than a slot of the ring at this end. They are lost.
     pub oversized: u32,
+    /// Reads and writes of the line that failed. The link repeats what was lost with them.
+    pub line_errors: u32,
 }
 
 impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
@@ -113,6 +142,7 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
             phase: inner.link.phase(),
             counters: *inner.link.counters(),
             oversized: inner.oversized,
+            line_errors: inner.line_errors,
         };
         if mutated(Mutant::AnyUseIsAPump) { self.line.try_with(report) } else { self.briefly(report) }
     }
@@ -143,6 +173,7 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
             out,
             into,
             oversized: 0,
+            line_errors: 0,
             moving: Moving::default(),
             #[cfg(feature = "enabled")]
             peer_was_reset: false,
@@ -153,7 +184,7 @@ impl<P: Platform, R, T, const W: usize, const F: usize> Serial<P, R, T, W, F> {
     }
 }
 
-impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Serial<P, R, T, W, F> {
+impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize> Serial<P, R, T, W, F> {
     /// Calls `pump` whenever there may be something to move, for ever. It says whether anything moved.
     pub(crate) async fn keep_going(&self, mut pump: impl FnMut(&Waker) -> bool) -> ! {
         loop {
@@ -180,7 +211,7 @@ pub(crate) fn link_time<P: Platform>() -> Ticks<u32> {
     P::long_counter().ticks().low()
 }
 
-impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
+impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize> Inner<P, R, T, W, F> {
     fn pump(&mut self, flow: Flow, waker: &Waker, hear: &mut Hear<'_>) -> bool {
         let now = link_time::<P>();
         self.link.set_stopped(flow != Flow::Running);
@@ -203,7 +234,8 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
 
     fn bytes_in(&mut self, now: Ticks<u32>, waker: &Waker, hear: &mut Hear<'_>) -> bool {
         let mut bytes = [0; 64];
-        let count = poll_once(pin!(self.line.receiver.read(&mut bytes)), waker);
+        let (receiver, context) = (&mut self.line.receiver, &mut Context::from_waker(waker));
+        let count = transfer(&mut self.line_errors, || pin!(receiver.read(&mut bytes)).poll(context));
         for &byte in bytes.iter().take(count) {
             if let Some(event) = self.link.on_byte(byte, now) {
                 self.tell(event, hear);
@@ -264,7 +296,8 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
                 }
             }
             let rest = self.frame.get(self.unsent.clone()).unwrap_or_default();
-            let count = poll_once(pin!(self.line.sender.write(rest)), waker);
+            let (sender, context) = (&mut self.line.sender, &mut Context::from_waker(waker));
+            let count = transfer(&mut self.line_errors, || pin!(sender.write(rest)).poll(context));
             if count == 0 {
                 return moved;
             }
@@ -279,31 +312,23 @@ fn ticks_until(deadline: Option<Ticks<u32>>, now: Ticks<u32>) -> Ticks<u32> {
     deadline.map_or(Ticks(1 << 20), |deadline| deadline.wrapping_since(now))
 }
 
-/// What a transfer could do at once; an error of the line counts as nothing, and the link repeats what is lost.
-fn poll_once<E>(transfer: core::pin::Pin<&mut impl Future<Output = Result<usize, E>>>, waker: &Waker) -> usize {
-    match transfer.poll(&mut Context::from_waker(waker)) {
-        Poll::Ready(Ok(count)) => count,
-        Poll::Ready(Err(_)) | Poll::Pending => 0,
-    }
-}
+/// How often in a row a line may fail before the link waits for its timer.
+const TRIES: u32 = 16;
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use stillpoint_core::time::{Counts, TickRate};
-
-    /// A counter of 20 MHz, as the reference board's.
-    const RATE: TickRate = TickRate(1_250_000);
-
-    #[test]
-    fn the_pump_sleeps_as_long_as_the_link_is_patient_however_long_the_board_has_run() {
-        let mut link = Link::<4, 64>::new(Config::BAUD_115200, RATE, 1);
-        for now in [0, 5_000_000, u32::MAX - 10].map(Ticks) {
-            let mut frame = [0; wire_bytes(MAX_FRAME)];
-            let _ = link.on_tick(now);
-            while link.poll_transmit(now, &mut frame).is_ok_and(|length| length.is_some()) {}
-            // 100 ms.
-            assert_eq!(ticks_until(link.next_deadline(now), now).counts(), Counts(2_000_000));
+/// What a transfer can do at once. The link repeats what an error lost.
+///
+/// A transfer that fails leaves no waker behind, so it is begun again until it moves bytes or waits. A line that does
+/// nothing but fail has to wait for the link's timer, so that it cannot keep the core from everything else.
+fn transfer<E>(errors: &mut u32, mut begin: impl FnMut() -> Poll<Result<usize, E>>) -> usize {
+    for _ in 0..TRIES {
+        match begin() {
+            Poll::Pending => return 0,
+            Poll::Ready(Ok(count)) if count > 0 => return count,
+            Poll::Ready(_) => *errors = errors.wrapping_add(1),
         }
     }
+    0
 }
+
+#[cfg(all(test, feature = "enabled"))]
+mod tests;

@@ -1,7 +1,8 @@
 //! Atomics, spinning and the cross-core lock, as the agent uses them.
 //!
 //! In firmware these are the ones of `core` and `critical-section`. In this crate's own tests every access is a point at
-//! which an interrupt, a crash or another core can come in between; see `preempt`.
+//! which an interrupt, a crash or another core can come in between; see `preempt`. With `--cfg loom_agent` they are loom's;
+//! see `model`.
 #[cfg(not(all(feature = "calls", test)))]
 pub(crate) use core::hint::spin_loop;
 #[cfg(not(all(feature = "calls", test)))]
@@ -9,12 +10,12 @@ pub(crate) use core::sync::atomic;
 #[cfg(not(all(feature = "calls", test)))]
 pub(crate) use critical_section::{self};
 
+#[cfg(all(feature = "calls", test, loom_agent))]
+use crate::model as hooks;
+#[cfg(all(feature = "calls", test, not(loom_agent)))]
+use crate::preempt as hooks;
 #[cfg(all(feature = "calls", test))]
-pub(crate) use crate::preempt::atomic;
-#[cfg(all(feature = "calls", test))]
-pub(crate) use crate::preempt::critical_section;
-#[cfg(all(feature = "calls", test))]
-pub(crate) use crate::preempt::spin_loop;
+pub(crate) use hooks::{atomic, critical_section, mutated, point, published, spin_loop};
 
 /// Stores a word that the host reads.
 #[cfg(feature = "enabled")]
@@ -28,8 +29,6 @@ pub(crate) fn publish(word: &core::sync::atomic::AtomicU32, value: u32, ordering
 #[cfg(all(feature = "enabled", not(all(feature = "calls", test))))]
 #[inline(always)]
 pub(crate) fn point() {}
-#[cfg(all(feature = "calls", test))]
-pub(crate) use crate::preempt::point;
 
 /// A fault of the past, put back for a test that must find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,5 +54,3 @@ pub(crate) enum Mutant {
 pub(crate) const fn mutated(_: Mutant) -> bool {
     false
 }
-#[cfg(all(feature = "calls", test))]
-pub(crate) use crate::preempt::mutated;

@@ -118,6 +118,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
                     queue: zero(),
                     ledger: [const { zero() }; 2],
                     number: zero(),
+                    base: zero(),
                 }
             }; P],
             fault: FaultBlock::new(),
@@ -167,7 +168,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
         self.watches.iter().flat_map(|watch| [&watch.name, &watch.value]).for_each(&f);
         for port in &self.ports {
             let words = [&port.shape, &port.name, &port.count, &port.marker, &port.lost, &port.queue];
-            words.into_iter().chain(&port.ledger).chain([&port.number]).for_each(&f);
+            words.into_iter().chain(&port.ledger).chain([&port.number, &port.base]).for_each(&f);
         }
         self.fault.words().for_each(&f);
         self.slots.iter().flat_map(SlotBlock::words).for_each(&f);

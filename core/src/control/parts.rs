@@ -1,5 +1,5 @@
 //! What a control block is made of: rings, watches, ports, the command and its answer.
-use crate::{Direction, NodeId};
+use crate::{Direction, NodeId, PortId};
 use core::sync::atomic::AtomicU32;
 
 /// Where a ring lies.
@@ -49,7 +49,8 @@ pub struct WatchBlock {
 #[repr(C)]
 #[derive(Debug)]
 pub struct PortBlock {
-    /// Connected (bit 0), outgoing (bit 1), carries calls (bit 2), peer (bits 8 to 15), the peer's port if known (bits 16 to 23).
+    /// Connected (bit 0), outgoing (bit 1), carries calls (bit 2), peer (bits 8 to 15), the peer's port plus 1 or 0 if it
+    /// is not known (bits 16 to 23).
     pub shape: AtomicU32,
     /// Address of the symbol that bears the port's name; the name itself is only in the ELF.
     pub name: AtomicU32,
@@ -65,6 +66,9 @@ pub struct PortBlock {
     pub ledger: [AtomicU32; 2],
     /// The sender's event number of the last message sent or received here; 0 if it is not known.
     pub number: AtomicU32,
+    /// What the ring had counted at this end when the present pair of epochs began: messages put in for an outgoing port,
+    /// taken out for an incoming one.
+    pub base: AtomicU32,
 }
 
 impl PortBlock {
@@ -76,6 +80,29 @@ impl PortBlock {
     pub const fn shape_of(direction: Direction, peer: NodeId) -> u32 {
         let out = matches!(direction, Direction::Out) as u32;
         1 | out << 1 | (peer.0 as u32) << 8
+    }
+
+    /// The word `shape` with the port at the other end of a serial link, which says so in its hello.
+    #[must_use]
+    pub const fn with_peer_port(shape: u32, port: PortId) -> u32 {
+        shape & !(0xFF << 16) | ((port.0 as u32 + 1) & 0xFF) << 16
+    }
+
+    /// The port at the other end, out of the word `shape`; `None` if it is not known.
+    ///
+    /// # Example: two links between the same two nodes are told apart by it
+    /// ```
+    /// use stillpoint_core::{Direction, NodeId, PortId, control::PortBlock};
+    /// let shape = PortBlock::shape_of(Direction::Out, NodeId(3));
+    /// assert_eq!(PortBlock::peer_port(shape), None);
+    /// assert_eq!(PortBlock::peer_port(PortBlock::with_peer_port(shape, PortId(5))), Some(PortId(5)));
+    /// ```
+    #[must_use]
+    pub const fn peer_port(shape: u32) -> Option<PortId> {
+        match (shape >> 16) as u8 {
+            0 => None,
+            port => Some(PortId(port - 1)),
+        }
     }
 }
 

@@ -134,6 +134,12 @@ impl<const N: usize> LogWriter<N> {
         self.time = now;
     }
 
+    /// The time of the last record, or of the last [`resynchronise`](Self::resynchronise).
+    #[must_use]
+    pub const fn time(&self) -> Ticks {
+        self.time
+    }
+
     /// The time that `ticks` after the last record is.
     #[must_use]
     #[inline]

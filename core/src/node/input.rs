@@ -206,6 +206,55 @@ impl Hello {
     }
 }
 
+/// What an end of a serial link says of itself: its node's hello, and which of the node's ports the link has.
+///
+/// # Example: over the wire and back
+/// ```
+/// use stillpoint_core::{EventNumber, HaltId, Hello, LinkHello, PortId};
+/// let hello = Hello { number: EventNumber(0x0200_0000), of_you: EventNumber(7), last_halt: HaltId(3), halted: true };
+/// let said = LinkHello { hello, ports: Some([PortId(4), PortId(5)]) };
+/// assert_eq!(LinkHello::read(&said.to_bytes()), Some(said));
+/// assert_eq!(LinkHello::read(&hello.to_bytes()), Some(LinkHello { hello, ports: None }));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LinkHello {
+    /// The node's hello.
+    pub hello: Hello,
+    /// The ports of the sender: the one from which messages leave, the one where they come in. `None` if it does not say.
+    pub ports: Option<[PortId; 2]>,
+}
+
+impl LinkHello {
+    /// The length on the wire.
+    pub const LEN: usize = Hello::LEN + 2;
+    /// Stands for a port that is not named.
+    const NO_PORT: u8 = 0xFF;
+
+    /// The wire form: hello (11), outgoing port (1), incoming port (1).
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::LEN] {
+        let mut bytes = [Self::NO_PORT; Self::LEN];
+        let ports = self.ports.into_iter().flatten().map(|port| port.0);
+        for (byte, value) in bytes.iter_mut().zip(self.hello.to_bytes().into_iter().chain(ports)) {
+            *byte = value;
+        }
+        bytes
+    }
+
+    /// Reads the wire form, or a hello alone. `None` when it is too short or its flag is neither 0 nor 1.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let (hello, rest) = bytes.split_first_chunk()?;
+        let is_port = |port: u8| usize::from(port) < crate::MAX_PORTS;
+        let ports = match *rest {
+            [out, into, ..] if is_port(out) && is_port(into) => Some([PortId(out), PortId(into)]),
+            _ => None,
+        };
+        Some(Self { hello: Hello::from_bytes(*hello)?, ports })
+    }
+}
+
 /// What the driver does after one step, in the order of the fields.
 ///
 /// # Example: a halt asks for markers, a record and a stop

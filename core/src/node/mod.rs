@@ -8,7 +8,7 @@ mod step;
 #[cfg(any(test, on_target))]
 mod tests;
 
-pub use input::{Command, Effects, Hello, Input, StepError, Then};
+pub use input::{Command, Effects, Hello, Input, LinkHello, StepError, Then};
 pub use quick::Quick;
 
 use crate::halt::Halting;

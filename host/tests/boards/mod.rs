@@ -30,10 +30,15 @@ fn in_folder(variable: &str, name: &str) -> anyhow::Result<PathBuf> {
 
 /// A board that runs, and its machine, which ends with it. `words` are what the firmware finds on its command line.
 pub fn start(elf: &Path, end: LinkEnd, words: &[&str]) -> anyhow::Result<(Machine, Board)> {
-    let machine = Machine::builder(MachineKind::Mps2An521)
-        .elf(elf)
-        .serial(Serial::Null)
-        .serial(Serial::Link(end))
+    start_with(elf, vec![end], words)
+}
+
+/// The same with a wire at each of the UARTs from number 1 on.
+fn start_with(elf: &Path, ends: Vec<LinkEnd>, words: &[&str]) -> anyhow::Result<(Machine, Board)> {
+    let builder = Machine::builder(MachineKind::Mps2An521).elf(elf).serial(Serial::Null);
+    let machine = ends
+        .into_iter()
+        .fold(builder, |builder, end| builder.serial(Serial::Link(end)))
         .shared_ram(true)
         .words(words.iter().copied())
         .semihosting(true)
@@ -73,10 +78,24 @@ pub fn two_boards_with(demo: &str, words: [&[&str]; 2]) -> anyhow::Result<([Mach
 
 /// Boards A and B with the same firmware, each with its own end of a wire, every node started.
 pub fn boards_on(demo: &str, ends: [LinkEnd; 2], words: [&[&str]; 2]) -> anyhow::Result<([Machine; 2], System)> {
-    let elf = firmware(demo)?;
     let [one, other] = ends;
-    let (a, board_a) = start(&elf, one, &[&["board=A"], words[0]].concat())?;
-    let (b, board_b) = start(&elf, other, &[&["board=B"], words[1]].concat())?;
+    boards_on_wires(demo, [vec![one], vec![other]], words)
+}
+
+/// The same with two serial links between them.
+pub fn two_boards_with_two_links(demo: &str, words: [&[&str]; 2]) -> anyhow::Result<([Machine; 2], System)> {
+    let ((one, other), (second, other_second)) = (Link::pair()?, Link::pair()?);
+    boards_on_wires(demo, [vec![one, second], vec![other, other_second]], words)
+}
+
+fn boards_on_wires(
+    demo: &str,
+    [left, right]: [Vec<LinkEnd>; 2],
+    words: [&[&str]; 2],
+) -> anyhow::Result<([Machine; 2], System)> {
+    let elf = firmware(demo)?;
+    let (a, board_a) = start_with(&elf, left, &[&["board=A"], words[0]].concat())?;
+    let (b, board_b) = start_with(&elf, right, &[&["board=B"], words[1]].concat())?;
     let mut system = System::new(vec![board_a, board_b]);
     wait_until_started(&mut system)?;
     Ok(([a, b], system))

@@ -5,9 +5,11 @@ use super::local::{Local, Owed, Wire};
 use crate::platform::Platform;
 use crate::serial::{Flow, Heard, Wired};
 use crate::sync::{Mutant, mutated};
+use core::sync::atomic::Ordering;
 use core::task::Waker;
+use stillpoint_core::control::PortBlock;
 use stillpoint_core::predicate::{Reached, SlotSet};
-use stillpoint_core::{Direction, HaltId, HaltMarker, Input, NodeId, Phase, PortId, PortSet};
+use stillpoint_core::{Direction, HaltId, HaltMarker, Input, LinkHello, NodeId, Phase, PortId, PortSet};
 
 /// The first byte of a control item: what it is. A marker of a halt travels with the messages or against them.
 const MARKER_FORWARD: u8 = 1;
@@ -64,10 +66,10 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             return Served { moved: false, news: false };
         }
         let flow = self.local.rarely(|local| {
-            if let Some((out, _)) = ports_of(local, link)
+            if let Some((out, into)) = ports_of(local, link)
                 && let Some(hello) = local.node.hello(out)
             {
-                link.introduce(hello);
+                link.introduce(LinkHello { hello, ports: Some([out, into]) });
             }
             pay(local, link);
             match local.node.phase() {
@@ -98,7 +100,12 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         let Some((out, into)) = ports_of(local, link) else { return };
         let ring = self.ring();
         match heard {
-            Heard::Up { hello, resumed, empty } => {
+            Heard::Up { hello: LinkHello { hello, ports }, resumed, empty } => {
+                if let Some([peer_out, peer_into]) = ports {
+                    // What leaves at one end comes in at the other.
+                    self.note_peer_port(out, peer_into);
+                    self.note_peer_port(into, peer_out);
+                }
                 if !resumed {
                     local.begin_session([out, into], empty());
                 }
@@ -144,6 +151,14 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             }
             // The link's checksum held, so the peer speaks another version: count it.
             Heard::Control(_) => local.refused = local.refused.wrapping_add(1),
+        }
+    }
+
+    /// Tells the host which port is the other end of this one.
+    fn note_peer_port(&self, port: PortId, peer: PortId) {
+        if let Some(block) = self.shared.control[P::core().index()].ports.get(usize::from(port.0)) {
+            let shape = block.shape.load(Ordering::Relaxed);
+            block.shape.store(PortBlock::with_peer_port(shape, peer), Ordering::Release);
         }
     }
 
@@ -246,4 +261,111 @@ fn send_marker<const N: usize>(link: &'static dyn Wired, direction: Direction, m
     };
     let Ok(length) = marker.write(body) else { return false };
     item.get(..=length).is_some_and(|item| link.send_control(item))
+}
+
+// A pump needs a time driver, which the tests have with calls.
+#[cfg(all(test, feature = "calls"))]
+mod tests {
+    extern crate std;
+    use crate::agent::{Agent, Agents, Locals, Shared};
+    use crate::channel::Channel;
+    use crate::fake::{Fake, begin, on};
+    use crate::name::Name;
+    use crate::platform::CoreId;
+    use crate::port::{Inbox, Outbox};
+    use crate::serial::{Line, Serial};
+    use core::convert::Infallible;
+    use core::pin::pin;
+    use core::sync::atomic::Ordering;
+    use core::task::{Context, Poll, Waker};
+    use embedded_io_async::{ErrorType, Read, Write};
+    use std::boxed::Box;
+    use std::collections::VecDeque;
+    use std::sync::{Arc, Mutex};
+    use stillpoint_core::control::PortBlock;
+    use stillpoint_core::link::Config;
+    use stillpoint_core::{NodeId, PortId, StampKind};
+
+    /// One direction of a line.
+    #[derive(Clone, Default)]
+    struct Pipe(Arc<Mutex<VecDeque<u8>>>);
+
+    impl ErrorType for Pipe {
+        type Error = Infallible;
+    }
+    impl crate::serial::CancelSafe for Pipe {}
+    impl Read for Pipe {
+        async fn read(&mut self, into: &mut [u8]) -> Result<usize, Infallible> {
+            core::future::poll_fn(|_| {
+                let mut bytes = self.0.lock().unwrap();
+                let count = into.len().min(bytes.len());
+                into.iter_mut().zip(bytes.drain(..count)).for_each(|(place, byte)| *place = byte);
+                if count == 0 { Poll::Pending } else { Poll::Ready(Ok(count)) }
+            })
+            .await
+        }
+    }
+    impl Write for Pipe {
+        async fn write(&mut self, from: &[u8]) -> Result<usize, Infallible> {
+            self.0.lock().unwrap().extend(from);
+            Ok(from.len())
+        }
+        async fn flush(&mut self) -> Result<(), Infallible> {
+            Ok(())
+        }
+    }
+
+    type Node = Agent<Fake, 2, 4, 1024>;
+    type Link = Serial<Fake, Pipe, Pipe>;
+    type Ends = (Outbox<Fake, u32>, Inbox<Fake, u32>);
+
+    fn leak<T>(value: T) -> &'static T {
+        Box::leak(Box::new(value))
+    }
+
+    fn open(agent: &Node, line: Line<Pipe, Pipe>) -> (&'static Link, Ends) {
+        let link = leak(Link::new());
+        let rings: [&'static Channel<u32, 2, 64>; 2] = [leak(Channel::new()), leak(Channel::new())];
+        let peer = NodeId(1 - CoreId::index(agent.core) as u8);
+        let ends = agent.serial(link, line, Config::BAUD_1M, peer, (Name(2), rings[0]), (Name(3), rings[1])).unwrap();
+        (link, ends)
+    }
+
+    /// Runs the pump of a link until nothing moves.
+    fn pump(agent: &Node, link: &'static Link) {
+        let mut pump = pin!(agent.pump(link));
+        assert!(pump.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+
+    #[test]
+    fn each_end_of_parallel_links_tells_the_host_which_port_is_the_other_end() {
+        let _clean = begin();
+        let agents = leak(Agents::<Fake, 2, 4, 1024>::new(leak(Shared::new()), leak(Locals::new())));
+        let cores = [CoreId::ZERO, CoreId::ONE];
+        let node =
+            |core: CoreId| on(core, || agents.begin(Name(1), NodeId(core.index() as u8), StampKind::Vector).unwrap());
+        let nodes = cores.map(node);
+        let lines: [[Pipe; 2]; 2] = Default::default();
+        let line = |link: usize, side: usize| Line {
+            receiver: lines[link][side].clone(),
+            sender: lines[link][1 - side].clone(),
+        };
+        // The second node opens the second link first.
+        let at_zero = on(cores[0], || [0, 1].map(|link| open(&nodes[0], line(link, 0))));
+        let at_one = on(cores[1], || [1, 0].map(|link| open(&nodes[1], line(link, 1))));
+        let peer_port = |core: usize, port: usize| {
+            PortBlock::peer_port(agents.block(core).ports[port].shape.load(Ordering::Relaxed))
+        };
+        assert_eq!(peer_port(0, 0), None, "before the link is up");
+        cores.into_iter().zip(&nodes).for_each(|(core, node)| on(core, || node.start().unwrap()));
+        for _ in 0..4 {
+            on(cores[0], || at_zero.iter().for_each(|(link, _)| pump(&nodes[0], link)));
+            on(cores[1], || at_one.iter().for_each(|(link, _)| pump(&nodes[1], link)));
+        }
+        // Ports 0 and 1 of one node are those of the link whose ports at the other are 2 and 3.
+        for core in 0..2 {
+            let found: [_; 4] = core::array::from_fn(|port| peer_port(core, port));
+            assert_eq!(found, [3, 2, 1, 0].map(|port| Some(PortId(port))), "node {core}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ use crate::name::Name;
 use crate::per_core::{PerCore, StaysHere};
 use crate::platform::{CoreId, MAX_CORES, Platform};
 use crate::port::{Inbox, Outbox};
-use crate::serial::{Line, Serial, Stage};
+use crate::serial::{CancelSafe, Line, Serial, Stage};
 use crate::tap::Tap;
 use core::sync::atomic::{AtomicU32, Ordering};
 use embedded_io_async::{Read, Write};
@@ -247,8 +247,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         (in_name, into): (Name, &'static Channel<B, S, BYTES>),
     ) -> Result<BothEnds<P, A, B>, OpenError>
     where
-        R: Read,
-        T: Write,
+        R: Read + CancelSafe,
+        T: Write + CancelSafe,
     {
         let here = self.core;
         let claim = |channel: Option<crate::channel::Ring>| channel.ok_or(OpenError::EndTaken);
@@ -274,7 +274,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     }
 
     /// Keeps a serial link going, for ever.
-    pub async fn pump<R: Read, T: Write, const W: usize, const F: usize>(
+    pub async fn pump<R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize>(
         &self,
         link: &'static Serial<P, R, T, W, F>,
     ) -> ! {

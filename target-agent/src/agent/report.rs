@@ -84,6 +84,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
                 let lie = u32::from(sabotage::always(Sabotage::WrongCount, P::core(), port));
                 set(&block.count, node.count(port).unwrap_or(0).wrapping_add(lie));
                 set(&block.lost, local.lost[index]);
+                set(&block.base, local.base[index]);
                 set(&block.number, node.last_number(port).map_or(0, |number| number.0));
                 if let Wire::Link(link) = &local.wires[index]
                     && let Some(ledger) = link.ledger()
@@ -108,6 +109,6 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         });
         crate::sync::publish(&control.revision, revision.wrapping_add(2), Ordering::Release);
         #[cfg(all(feature = "calls", test))]
-        crate::preempt::published(control);
+        crate::sync::published(control);
     }
 }

@@ -259,6 +259,10 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Urgent f
             P::unmask(before);
         }
     }
+
+    fn keep_time(&self) {
+        self.local.rarely(|local| local.keep_time::<P>());
+    }
 }
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Sections for Agents<P, N, PORTS, LOG> {

@@ -8,7 +8,7 @@ use crate::channel::{Channel, End, Ring};
 use crate::name::Name;
 use crate::platform::{CoreId, Platform};
 use crate::port::{Inbox, Outbox};
-use crate::serial::{Line, Serial, Stage};
+use crate::serial::{CancelSafe, Line, Serial, Stage};
 use crate::shared::{Shared, SharedHandle};
 use crate::tap::Tap;
 use core::marker::PhantomData;
@@ -115,8 +115,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
         (_, into): (Name, &'static Channel<B, S, BYTES>),
     ) -> Result<BothEnds<P, A, B>, OpenError>
     where
-        R: Read,
-        T: Write,
+        R: Read + CancelSafe,
+        T: Write + CancelSafe,
     {
         let here = P::core();
         let claim = |ring: Option<Ring>| ring.ok_or(OpenError::EndTaken);
@@ -132,7 +132,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     }
 
     /// Keeps a serial link going, for ever.
-    pub async fn pump<R: Read, T: Write, const W: usize, const F: usize>(
+    pub async fn pump<R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize>(
         &self,
         link: &'static Serial<P, R, T, W, F>,
     ) -> ! {

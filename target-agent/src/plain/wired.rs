@@ -1,5 +1,5 @@
 //! A link that carries messages and nothing else: what it has to say besides is heard by nobody.
-use super::{Flow, Inner, Serial};
+use super::{CancelSafe, Flow, Inner, Serial};
 use crate::platform::Platform;
 use core::marker::PhantomData;
 use core::task::Waker;
@@ -9,7 +9,7 @@ use stillpoint_core::link::{Lane, LinkEvent};
 /// Nobody.
 pub(super) struct Hear<'a>(PhantomData<&'a ()>);
 
-impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
+impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize> Inner<P, R, T, W, F> {
     /// Nobody counts messages by session.
     #[inline]
     pub(super) const fn is_between_sessions(&self) -> bool {
@@ -28,7 +28,7 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
     }
 }
 
-impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Serial<P, R, T, W, F> {
+impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize> Serial<P, R, T, W, F> {
     /// Moves bytes and messages. True if anything moved.
     pub(crate) fn pump(&self, waker: &Waker) -> bool {
         self.waker.register(waker);

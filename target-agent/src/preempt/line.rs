@@ -63,6 +63,8 @@ impl ErrorType for Uart {
     type Error = Infallible;
 }
 
+impl crate::serial::CancelSafe for Uart {}
+
 impl Read for Uart {
     async fn read(&mut self, into: &mut [u8]) -> Result<usize, Infallible> {
         poll_fn(|context| match self.0.world().received[self.0.actor].take(into, context.waker()) {

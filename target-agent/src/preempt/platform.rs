@@ -101,6 +101,7 @@ unsafe impl Platform for Preempt {
 
 /// Wakes the tasks whose timers have ended.
 pub(super) fn on_alarm(seat: Seat) {
+    seat.board().doorbells.keep_time();
     point();
     let mut state = seat.world().lock();
     let time = state.time as u32;

@@ -42,7 +42,7 @@ mod doors;
 mod envelope;
 mod gate;
 mod server;
-mod slot;
+pub(crate) mod slot;
 #[cfg(test)]
 mod tests;
 

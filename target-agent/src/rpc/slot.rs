@@ -8,7 +8,7 @@ const WORDS: usize = 1 + Notice::MAX_BYTES.div_ceil(4);
 /// The newest notice that one core has about one thread. Written by that core, read by the others.
 ///
 /// A newer notice takes the place of an older one that nobody read: each says all there is to know.
-pub(super) struct NoticeSlot {
+pub(crate) struct NoticeSlot {
     /// Odd while the words change.
     revision: AtomicU32,
     /// Length in bytes, then the bytes.

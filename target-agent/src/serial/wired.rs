@@ -1,17 +1,17 @@
 //! A link as a wire of its node: what the agent hears through it and says, besides messages.
-use super::{Flow, Inner, Moving, Serial};
+use super::{CancelSafe, Flow, Inner, Moving, Serial};
 use crate::channel::End;
 use crate::platform::Platform;
 use core::task::Waker;
 use embedded_io_async::{Read, Write};
-use stillpoint_core::Hello;
+use stillpoint_core::LinkHello;
 use stillpoint_core::link::{Lane, Ledger, LinkEvent, LinkPhase};
 
 /// What comes out of a link beside messages.
 pub(crate) enum Heard<'a> {
     /// The link came up, and this is what the peer says of itself. If the channel does not go on as it was, `empty` takes
     /// what is left of the session before out of the rings, and says how much: going out, coming in.
-    Up { hello: Hello, resumed: bool, empty: &'a mut dyn FnMut() -> [u32; 2] },
+    Up { hello: LinkHello, resumed: bool, empty: &'a mut dyn FnMut() -> [u32; 2] },
     /// The link went down.
     Down,
     /// The peer was reset, and took this many of our messages with it.
@@ -30,7 +30,7 @@ pub(crate) trait Wired: Sync {
     /// Whether every control item that was sent is known to have arrived.
     fn is_quiet(&self) -> bool;
     /// What a hello says from now on; matters only while the link is not up.
-    fn introduce(&self, hello: Hello);
+    fn introduce(&self, hello: LinkHello);
     /// Where the data lane stands.
     fn ledger(&self) -> Option<Ledger>;
     /// Whether the caller interrupted the pump.
@@ -47,13 +47,13 @@ pub(crate) trait Wired: Sync {
 /// Who is told.
 pub(super) type Hear<'a> = dyn FnMut(Heard<'_>) + 'a;
 
-impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R, T, W, F> {
+impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize> Inner<P, R, T, W, F> {
     pub(super) fn tell(&mut self, event: LinkEvent, hear: &mut Hear<'_>) {
         self.untold = Some(event);
         match event {
             LinkEvent::Up { .. } => {
                 let resumed = !self.peer_was_reset;
-                if let Some(hello) = self.link.peer_hello().first_chunk().and_then(|bytes| Hello::from_bytes(*bytes)) {
+                if let Some(hello) = LinkHello::read(self.link.peer_hello()) {
                     hear(Heard::Up { hello, resumed, empty: &mut || self.empty() });
                 }
                 self.peer_was_reset = false;
@@ -111,7 +111,9 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Inner<P, R,
     }
 }
 
-impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for Serial<P, R, T, W, F> {
+impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, const F: usize> Wired
+    for Serial<P, R, T, W, F>
+{
     fn pump(&self, flow: Flow, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool {
         if flow == Flow::Running {
             self.waker.register(waker);
@@ -127,7 +129,7 @@ impl<P: Platform, R: Read, T: Write, const W: usize, const F: usize> Wired for S
         self.line.try_with(|inner| inner.link.unacknowledged(Lane::Control) == 0).unwrap_or(false)
     }
 
-    fn introduce(&self, hello: Hello) {
+    fn introduce(&self, hello: LinkHello) {
         self.line.try_with(|inner| {
             if inner.link.phase() != LinkPhase::Up {
                 // A hello is never longer than what the link takes.

@@ -89,6 +89,9 @@ impl<P: Platform> TimeDriver<P> {
 
     /// Serves the calling core's alarm interrupt.
     pub fn on_alarm(&self) {
+        // Before anything that is an event.
+        #[cfg(feature = "enabled")]
+        P::doorbells().keep_time();
         let now = self.0.with(CoreTime::now::<P>);
         #[cfg(feature = "replay")]
         if self.0.with(|time| time.is_due(now)) {

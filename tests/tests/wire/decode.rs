@@ -7,7 +7,7 @@ use stillpoint_core::log::{LogItem, LogReader, TextReader};
 use stillpoint_core::predicate::{Carry, Program, Reached};
 use stillpoint_core::shared::{AccessKind, AccessValue};
 use stillpoint_core::{
-    Command, Direction, EventKind, EventNumber, HaltMarker, Hello, Input, Node, NodeId, PortId, StampKind,
+    Command, Direction, EventKind, EventNumber, HaltMarker, Input, LinkHello, Node, NodeId, PortId, StampKind,
     message_stamp_len,
 };
 
@@ -37,7 +37,7 @@ pub fn decode(example: &Example) -> Option<Vec<String>> {
         }),
         "carry" => each(|bytes| or_refused(Carry::decode(bytes), |(said, length)| whole(length, bytes, carry(&said)))),
         "halt-marker" => each(|bytes| or_refused(HaltMarker::<4>::read(bytes), marker)),
-        "hello" => each(|bytes| exactly(bytes).and_then(Hello::from_bytes).map_or_else(refused_bare, hello)),
+        "hello" => each(|bytes| LinkHello::read(bytes).map_or_else(refused_bare, hello)),
         "control-item" => each(control_item),
         "notice" => each(|bytes| or_refused(Notice::from_bytes(bytes), notice)),
         "passage" => each(|bytes| {
@@ -138,8 +138,11 @@ fn port_shape(bytes: &[u8]) -> String {
     let direction = if shape & 2 != 0 { Direction::Out } else { Direction::In };
     let peer = NodeId((shape >> 8) as u8);
     let calls = shape & PortBlock::CALLS;
-    assert_eq!(PortBlock::shape_of(direction, peer) | calls, shape);
-    format!("{direction:?}, peer {}{}", peer.0, if calls != 0 { ", calls" } else { "" })
+    let at_peer = PortBlock::peer_port(shape);
+    let plain = PortBlock::shape_of(direction, peer) | calls;
+    assert_eq!(at_peer.map_or(plain, |port| PortBlock::with_peer_port(plain, port)), shape);
+    let there = at_peer.map(|port| format!(", port {} there", port.0)).unwrap_or_default();
+    format!("{direction:?}, peer {}{}{there}", peer.0, if calls != 0 { ", calls" } else { "" })
 }
 
 fn ledgers(bytes: &[u8]) -> String {
@@ -271,10 +274,11 @@ fn marker(marker: HaltMarker<4>) -> String {
     format!("halt {}, position {}, order {order:?}", marker.id.0, marker.position)
 }
 
-fn hello(hello: Hello) -> String {
+fn hello(LinkHello { hello, ports }: LinkHello) -> String {
+    let ports = ports.map(|[out, into]| format!(", ports {} out, {} in", out.0, into.0)).unwrap_or_default();
     let halted = if hello.halted { ", halted" } else { "" };
     let (number, of_you) = (event(hello.number), event(hello.of_you));
-    format!("at {number}, knows {of_you} of you, halt {}{halted}", hello.last_halt.0)
+    format!("at {number}, knows {of_you} of you, halt {}{halted}{ports}", hello.last_halt.0)
 }
 
 /// The first byte is the agent's; `the_agent_numbers_control_items_as_the_document_does` holds it to these numbers.

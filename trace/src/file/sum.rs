@@ -178,6 +178,6 @@ mod tests {
         node.run(1000);
         node.drain(&mut summary);
         let sum = summary.sum();
-        assert_eq!(sum.events + sum.dropped, node.events.into(), "{sum:?}");
+        assert_eq!(sum.events + sum.dropped, u64::from(node.events), "{sum:?}");
     }
 }

@@ -8,6 +8,7 @@ use super::registers::{self, read, write};
 use crate::per_core::CoreWaker;
 use crate::platform::Platform;
 use crate::receive_ring::ReceiveRing;
+use crate::serial::CancelSafe;
 use core::convert::Infallible;
 use core::future::poll_fn;
 use core::marker::PhantomData;
@@ -184,6 +185,10 @@ impl ErrorType for UartRx {
 impl ErrorType for UartTx {
     type Error = Infallible;
 }
+
+/// A read takes bytes out of the ring, and a write gives them to the hardware, in the poll in which it is ready.
+impl CancelSafe for UartRx {}
+impl CancelSafe for UartTx {}
 
 impl Read for UartRx {
     async fn read(&mut self, into: &mut [u8]) -> Result<usize, Infallible> {

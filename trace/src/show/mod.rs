@@ -11,6 +11,8 @@ mod linked;
 mod listing;
 mod page;
 mod places;
+#[cfg(test)]
+mod restricted_tests;
 mod selection;
 mod style;
 mod svg;
@@ -18,11 +20,12 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod ticks;
+mod tracks;
 
 pub use dot::dot;
 pub use graph::{Arc, Graph, GraphKind, Spot};
 pub use html::html;
-pub use lanes::{CutLine, Lanes, Mark, Message};
+pub use lanes::{Arrow, CutLine, Lanes, Mark};
 pub use layout::graph_svg;
 pub use linked::linked_html;
 pub use listing::{Line, listing};

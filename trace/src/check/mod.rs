@@ -1,6 +1,9 @@
 //! Whether what was recorded is what was expected: `pred`, `parallel` and models of order (Hyder 3.3 and 6.5).
 //!
 //! [`parse`] reads a model, [`check`] holds a trace against it. The language is described in `docs/CHECK.md`.
+mod flow;
+mod immediate;
+mod instances;
 mod model;
 mod order;
 mod parallel;
@@ -63,6 +66,7 @@ pub fn check(models: &[Model], history: &History, options: &Options) -> Result<R
         let mut outcome = Outcome::new(place, text);
         match &rule {
             Rule::Pred(of, sets) => pred::run(&sight, of, sets, options.shown, &mut outcome),
+            Rule::Immediate(of, sets) => immediate::run(&sight, of, sets, options.shown, &mut outcome),
             Rule::Parallel { patterns, never } => {
                 parallel::run(&sight, patterns, *never, options.shown, &mut outcome);
             }

@@ -93,9 +93,9 @@ fn shiviz_order(run: &Run, restricted: &Restricted<'_>) -> Pairs {
     pairs
 }
 
-/// How many runs: 300, or what `CASES` says.
+/// How many runs: 150, or what `CASES` says.
 fn cases() -> usize {
-    std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
+    std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150)
 }
 
 fn each_case(mut each: impl FnMut(&Run, Vec<usize>)) {

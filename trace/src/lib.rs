@@ -14,6 +14,7 @@ pub mod expr;
 mod file;
 mod follow;
 mod history;
+pub mod learn;
 mod local;
 mod names;
 mod nearest;

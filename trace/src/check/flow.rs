@@ -14,11 +14,11 @@ use std::rc::Rc;
 use stillpoint_core::EventKind;
 
 /// An event and its action.
-pub(super) type Marked = (usize, usize);
+pub(crate) type Marked = (usize, usize);
 
 /// What a node received from.
 #[derive(Clone, Debug, Default)]
-pub(super) struct List {
+pub(crate) struct List {
     /// The latest event of each action on each node.
     events: BTreeMap<(usize, u8), usize>,
     /// Why something may be missing from it.
@@ -43,7 +43,7 @@ impl List {
 }
 
 /// The lists of all events of some actions.
-pub(super) struct Lists {
+pub(crate) struct Lists {
     /// For each event, in the order of the trace, its action and its list.
     pub of: Vec<(Marked, Rc<List>)>,
     /// The events that something may still follow immediately: they are on the list of a node or of a message under way.

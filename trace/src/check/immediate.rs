@@ -93,6 +93,6 @@ impl<'a> Immediate<'a> {
         let what = format!("{event} has no {} immediately before it", names.join(", nor, instead, no "));
         let mut events = vec![Shown::with_past(history, index, "")];
         events.extend(list.events().iter().map(|(event, _)| Shown::new(history, *event, "immediately before")));
-        Finding { what, events }
+        Finding { what, events, about: Some(index) }
     }
 }

@@ -299,21 +299,21 @@ impl Order<'_> {
         let (name, sets) = (self.name(of.action), &self.model.fires[of.action]);
         let (found, allowed) = (self.names(before, sets), self.allowed(of, sets));
         let what = format!("{} came after {found}: before {name} the model expects {allowed}", self.event(of.index));
-        Finding { what, events: self.shown(of, &of.before, "immediately before") }
+        Finding { what, events: self.shown(of, &of.before, "immediately before"), about: Some(of.index) }
     }
 
     fn wrong_after(&self, of: &Around, after: &[Marked]) -> Finding {
         let (name, sets) = (self.name(of.action), &self.model.routes[of.action]);
         let (found, allowed) = (self.names(after, sets), self.allowed(of, sets));
         let what = format!("{} led to {found}: after {name} the model expects {allowed}", self.event(of.index));
-        Finding { what, events: self.shown(of, &of.after, "immediately after") }
+        Finding { what, events: self.shown(of, &of.after, "immediately after"), about: Some(of.index) }
     }
 
     fn stray(&self, of: &Around, other: usize, action: usize) -> Finding {
         let (from, to) = (&self.model.actions[action].0, &self.model.actions[of.action].0);
         let what =
             format!("{} came after {}: the model has no {from} -> {to}", self.event(of.index), self.event(other));
-        Finding { what, events: self.shown(of, &[(other, action)], "immediately before") }
+        Finding { what, events: self.shown(of, &[(other, action)], "immediately before"), about: Some(of.index) }
     }
 
     fn event(&self, index: usize) -> String {

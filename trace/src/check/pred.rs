@@ -98,5 +98,9 @@ fn finding(sight: &Sight<'_>, index: usize, variable: i64, lacks: &[Vec<&(&Patte
         }
     }
     let event = history.describe(&history.events[index]);
-    Finding { what: format!("{event} has no {} before it", names.join(", nor, instead, no ")), events }
+    Finding {
+        what: format!("{event} has no {} before it", names.join(", nor, instead, no ")),
+        events,
+        about: Some(index),
+    }
 }

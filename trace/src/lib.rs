@@ -2,6 +2,7 @@
 //!
 //! Needs no board: a trace carries all names with it.
 #![forbid(unsafe_code)]
+mod causality;
 pub mod check;
 mod concurrent;
 mod coverage;

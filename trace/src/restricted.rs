@@ -21,6 +21,8 @@ pub enum EdgeKind {
     Step,
     /// A message: from its send to its receive.
     Message,
+    /// A dependence through a shared object: an access, and a later one of another node that at least one of writes.
+    Data,
     /// Order between two nodes that comes from events or messages that are not shown.
     Hidden,
 }
@@ -93,8 +95,8 @@ impl<'a> Restricted<'a> {
         found
     }
 
-    /// The edges of a picture, by their later ends: to each shown event from the one before it on its node, from its send,
-    /// and from every other [predecessor](Self::predecessors). They imply all of the order and nothing else.
+    /// The edges of a picture, by their later ends: to each shown event from the one before it on its node, from its send, from
+    /// the accesses that it depends on, and from every other [predecessor](Self::predecessors). They imply all of the order and nothing else.
     #[must_use]
     pub fn edges(&self) -> Vec<Edge> {
         let mut edges = Vec::with_capacity(self.len());
@@ -108,9 +110,12 @@ impl<'a> Restricted<'a> {
             let edge = |kind| move |from| Edge { from, to, kind };
             edges.extend(before.map(edge(EdgeKind::Step)));
             edges.extend(send.map(edge(EdgeKind::Message)));
+            let through = self.history.accesses_before(self.shown[to]).iter();
+            let through: Vec<usize> = through.filter_map(|from| self.shown.binary_search(from).ok()).collect();
+            edges.extend(through.iter().copied().map(edge(EdgeKind::Data)));
             // Who learned nothing since its last shown event has no other predecessor.
             if before.is_none_or(|before| self.learned(before, to)) {
-                let other = |from: &usize| Some(*from) != before && Some(*from) != send;
+                let other = |from: &usize| Some(*from) != before && Some(*from) != send && !through.contains(from);
                 edges.extend(self.predecessors(to).into_iter().filter(other).map(edge(EdgeKind::Hidden)));
             }
             edges[start..].sort_unstable();

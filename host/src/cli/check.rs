@@ -21,6 +21,8 @@ use stillpoint_trace::check::{Options, Report as Checked, Source, Verdict, check
                   stillpoint check -e 'pred left1:recv(ring) { left0:send(ring) }' run.trace"
 )]
 pub struct Args {
+    #[command(flatten)]
+    order: super::order::OrderArgs,
     /// The model, unless -e gives one, and the recording.
     #[arg(required = true, num_args = 1..=2, value_names = ["MODEL", "TRACE"])]
     files: Vec<PathBuf>,
@@ -55,7 +57,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     sources.extend(args.expect.iter().map(|text| Source { name: "-e".into(), text: text.clone() }));
     let wrong = |error: stillpoint_trace::check::ModelError| usage(error.to_string());
     let models = sources.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    let history = history::read(trace, context)?;
+    let history = args.order.of(history::read(trace, context)?);
     let only = View::parse(&args.only, &history.header).map_err(|error| usage(error.to_string()))?;
     let report = check(&models, &history, &Options { only, shown: args.show }).map_err(wrong)?;
     let (fails, unknown) = (report.count(Verdict::Fails), report.count(Verdict::Unknown));

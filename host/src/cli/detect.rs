@@ -22,6 +22,8 @@ use stillpoint_trace::detect::{Answer, Detection, detect};
                   stillpoint detect 'left0:send || right0:send' run.trace"
 )]
 pub struct Args {
+    #[command(flatten)]
+    order: super::order::OrderArgs,
     /// What to look for.
     expression: String,
     /// The recording.
@@ -33,7 +35,7 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let usage = |text: String| CliError::Usage(text);
-    let history = history::read(&args.trace, context)?;
+    let history = args.order.of(history::read(&args.trace, context)?);
     let detection = detect(&args.expression, &history, args.show).map_err(|error| usage(error.to_string()))?;
     let exit = if detection.possibly == Answer::Yes { Exit::Ok } else { Exit::Bad };
     context.out().print(&Result_(detection));

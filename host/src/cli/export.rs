@@ -20,6 +20,8 @@ use stillpoint_trace::export::{self, Format};
                   stillpoint export --format shiviz run.trace -o run.log --only kinds=trace --only nodes=left0,left1"
 )]
 pub struct Args {
+    #[command(flatten)]
+    order: super::order::OrderArgs,
     /// The form.
     #[arg(long, value_name = "FORM")]
     format: Form,
@@ -72,7 +74,7 @@ struct Written {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
-    let history = history::load(&args.file, context)?;
+    let history = args.order.of(history::load(&args.file, context)?);
     let view = View::parse(&args.only, &history.header).map_err(|error| CliError::Usage(error.to_string()))?;
     let shown = view.of(&history);
     for note in history.notes() {

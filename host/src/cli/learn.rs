@@ -19,6 +19,8 @@ use stillpoint_trace::{History, View};
                   Example:\n  stillpoint learn good1.trace good2.trace good3.trace -o ring.model\n  stillpoint check ring.model bad.trace"
 )]
 pub struct Args {
+    #[command(flatten)]
+    order: super::order::OrderArgs,
     /// The recordings of good runs.
     #[arg(required = true, value_name = "TRACE")]
     files: Vec<PathBuf>,
@@ -40,8 +42,11 @@ struct Written {
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let usage = |text: String| CliError::Usage(text);
     let names: Vec<String> = args.files.iter().map(|file| file.display().to_string()).collect();
-    let histories: Vec<History> =
-        args.files.iter().map(|file| history::read(file, context)).collect::<Result<_, _>>()?;
+    let histories: Vec<History> = args
+        .files
+        .iter()
+        .map(|file| history::read(file, context).map(|history| args.order.of(history)))
+        .collect::<Result<_, _>>()?;
     let runs: Vec<Run<'_>> =
         names.iter().zip(&histories).map(|(name, history)| Run { name: name.as_str(), history }).collect();
     let header = histories.first().map(|history| history.header.clone()).unwrap_or_default();

@@ -33,6 +33,7 @@ mod learn;
 mod log;
 mod man;
 mod next;
+mod order;
 mod output;
 mod print;
 mod races;

@@ -45,8 +45,8 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
 
 impl Report for Result_ {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for race in &self.found.races {
-            write_race(f, race)?;
+        for (number, race) in (1..).zip(&self.found.races) {
+            write_race(f, race, number)?;
         }
         for note in &self.notes {
             writeln!(f, "{}{note}{:#}", paint::WARN, paint::WARN)?;
@@ -68,7 +68,7 @@ impl Report for Result_ {
     }
 }
 
-fn write_race(f: &mut fmt::Formatter<'_>, race: &Race) -> fmt::Result {
+fn write_race(f: &mut fmt::Formatter<'_>, race: &Race, place_in_list: usize) -> fmt::Result {
     let Race { object, board, pairs, first, second, .. } = race;
     if race.certain {
         write!(f, "{}race{:#}", paint::BAD, paint::BAD)?;
@@ -94,6 +94,14 @@ fn write_race(f: &mut fmt::Formatter<'_>, race: &Race) -> fmt::Result {
             side.node,
             place(side),
             knows.join(", ")
+        )?;
+    }
+    if let Some(by) = race.affected_by {
+        writeln!(
+            f,
+            "  {}affected by race {by}: this is race {place_in_list}, and may not happen without it{:#}",
+            paint::FAINT,
+            paint::FAINT
         )?;
     }
     Ok(())

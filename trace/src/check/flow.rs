@@ -2,7 +2,7 @@
 //!
 //! A node carries the list of what it received from. An event of an action takes the list as its immediate predecessors and
 //! leaves only itself in it; everything else that the node does relays the list. A send appends a copy to the message, a
-//! receive joins the copy to the list. Of two events of the same action on the same node the list keeps the later one. So
+//! receive joins the copy to the list, and so does an access of a shared object with those it depends on. Of two events of the same action on the same node the list keeps the later one. So
 //! an event is immediately before another if a path of steps and messages leads there that meets no event of the actions on
 //! its way, whatever other paths there are.
 use crate::coverage::Hole;
@@ -116,11 +116,15 @@ impl Follower<'_> {
         if let Some(send) = send {
             Rc::make_mut(list).join(&self.after[send]);
         }
+        let through = history.accesses_before(place);
+        for from in through {
+            Rc::make_mut(list).join(&self.after[*from]);
+        }
         // What else the clock has news of arrived by messages that are not recorded.
         let told = |other: usize| {
-            let of = |place: Option<usize>| place.map_or(0, |place| history.clock(place)[other]);
-            let (mine, sent) = (of(last), of(send));
-            if newer(sent, mine) { sent } else { mine }
+            let causes = last.into_iter().chain(send).chain(through.iter().copied());
+            let known = causes.map(|place| history.clock(place)[other]);
+            known.fold(0, |known, more| if newer(more, known) { more } else { known })
         };
         let clock = history.clock(place);
         let news = (0..clock.len()).filter(|other| *other != node && newer(clock[*other], told(*other)));

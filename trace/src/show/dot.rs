@@ -34,6 +34,7 @@ pub fn dot(graph: &Graph, title: &str) -> String {
             (EdgeKind::Message, 0) => "color=blue, style=dashed, penwidth=1",
             (EdgeKind::Message, _) => "color=blue, penwidth=2",
             (EdgeKind::Hidden, _) => "color=blue, style=dotted, penwidth=2, arrowhead=empty",
+            (EdgeKind::Data, _) => "color=darkgreen, style=dashed, penwidth=2",
             (EdgeKind::Step, _) => "color=gray40",
         };
         let label = if arc.count > 1 { format!(", label=\"{}\"", arc.count) } else { String::new() };

@@ -26,7 +26,7 @@ pub fn html(history: &History, selection: &Selection, title: &str) -> String {
     });
     let events: Vec<_> = events.collect();
     let arrows = lanes.arrows.iter().map(|arrow| match arrow {
-        Arrow::Hidden { from, to } | Arrow::Message { from, to } => json!([from, to]),
+        Arrow::Hidden { from, to } | Arrow::Data { from, to } | Arrow::Message { from, to } => json!([from, to]),
         Arrow::Leaves { from, .. } => json!([from, null]),
         Arrow::Comes { to, .. } => json!([null, to]),
     });

@@ -76,7 +76,7 @@ pub(super) fn sides(lanes: &Lanes<'_>) -> Vec<bool> {
     let lane = |mark: usize| lanes.marks[mark].lane;
     for arrow in &lanes.arrows {
         match *arrow {
-            Arrow::Hidden { from, to } | Arrow::Message { from, to } => {
+            Arrow::Hidden { from, to } | Arrow::Data { from, to } | Arrow::Message { from, to } => {
                 right[from] = lane(to) < lane(from);
                 right[to] = lane(from) < lane(to);
             }

@@ -50,6 +50,13 @@ pub enum Arrow {
         /// The later event.
         to: usize,
     },
+    /// One access of a shared object depends on another.
+    Data {
+        /// The earlier access.
+        from: usize,
+        /// The later access.
+        to: usize,
+    },
     /// A message of which both ends are shown.
     Message {
         /// The send.
@@ -163,7 +170,7 @@ fn first_free_row(history: &History, marks: &[Mark<'_>], lanes: &[Vec<usize>], p
 
 fn arrows(history: &History, selection: &Selection, marks: &[Mark<'_>], lane_of: &HashMap<u8, usize>) -> Vec<Arrow> {
     let shown: HashMap<usize, usize> = marks.iter().enumerate().map(|(at, mark)| (mark.place, at)).collect();
-    let mut arrows = hidden_arrows(history, selection, &shown);
+    let mut arrows = order_arrows(history, selection, &shown);
     // Between these lanes an arrow says already where the mark's order comes from or leads to.
     let lane = |mark: usize| marks[mark].lane;
     let ends = arrows.iter().map(|arrow| match *arrow {
@@ -200,11 +207,18 @@ fn arrows(history: &History, selection: &Selection, marks: &[Mark<'_>], lane_of:
     arrows
 }
 
-fn hidden_arrows(history: &History, selection: &Selection, shown: &HashMap<usize, usize>) -> Vec<Arrow> {
+fn order_arrows(history: &History, selection: &Selection, shown: &HashMap<usize, usize>) -> Vec<Arrow> {
     let mark = |at: usize| shown[&selection.places[at]];
     let edges = Restricted::new(history, selection.places.clone()).edges().into_iter();
-    let hidden = edges.filter(|edge| edge.kind == EdgeKind::Hidden);
-    hidden.map(|Edge { from, to, .. }| Arrow::Hidden { from: mark(from), to: mark(to) }).collect()
+    let drawn = edges.filter_map(|Edge { from, to, kind }| {
+        let (from, to) = (mark(from), mark(to));
+        match kind {
+            EdgeKind::Hidden => Some(Arrow::Hidden { from, to }),
+            EdgeKind::Data => Some(Arrow::Data { from, to }),
+            EdgeKind::Step | EdgeKind::Message => None,
+        }
+    });
+    drawn.collect()
 }
 
 fn cuts(history: &History, marks: &[Mark<'_>]) -> Vec<CutLine> {

@@ -161,10 +161,12 @@ impl<'a> Plan<'a> {
             (EdgeKind::Message, 0) => ("msg never", "sends to"),
             (EdgeKind::Message, _) => ("msg", "sends to"),
             (EdgeKind::Hidden, _) => ("msg hidden", "happened before"),
+            (EdgeKind::Data, _) => ("msg data", "accessed an object before"),
             (EdgeKind::Step, _) => ("then", "is followed by"),
         };
         let fill = match arc.kind {
             EdgeKind::Message => "fill:var(--msg)",
+            EdgeKind::Data => "fill:var(--data)",
             EdgeKind::Hidden => "fill:var(--bg);stroke:var(--msg)",
             EdgeKind::Step => "fill:var(--dim)",
         };

@@ -53,7 +53,9 @@ fn diagram_of(run: &Run, selection: &Selection) -> Pairs {
         .arrows
         .iter()
         .filter_map(|arrow| match arrow {
-            Arrow::Hidden { from, to } | Arrow::Message { from, to } => Some((place(*from), place(*to))),
+            Arrow::Hidden { from, to } | Arrow::Data { from, to } | Arrow::Message { from, to } => {
+                Some((place(*from), place(*to)))
+            }
             Arrow::Leaves { .. } | Arrow::Comes { .. } => None,
         })
         .collect();

@@ -1,5 +1,5 @@
 //! The space-time diagram as one self-contained SVG: lanes downwards, a dot for each event, an arrow for
-//! each message, a dotted one for order through what is not shown.
+//! each message, a dotted one for order through what is not shown, a dashed one for a dependence through a shared object.
 use super::Selection;
 use super::labels::{BESIDE, EDGE, columns, details, label, short, sides, span};
 use super::lanes::{Arrow, Lanes};
@@ -170,6 +170,7 @@ impl<'a> Drawing<'a> {
         };
         let (class, from, to, head) = match *arrow {
             Arrow::Hidden { from, to } => ("msg hidden", self.at(from), self.at(to), true),
+            Arrow::Data { from, to } => ("msg data", self.at(from), self.at(to), true),
             Arrow::Message { from, to } => ("msg", self.at(from), self.at(to), true),
             Arrow::Leaves { from, lane, received } => {
                 let at = self.at(from);
@@ -196,6 +197,7 @@ impl<'a> Drawing<'a> {
             let tip_class = match class {
                 "msg open" => "tip open",
                 "msg hidden" => "tip hidden",
+                "msg data" => "tip data",
                 _ => "tip",
             };
             let _ = write!(

@@ -312,7 +312,7 @@ proptest! {
             }
         }
         for arrow in &lanes.arrows {
-            if let Arrow::Message { from, to } | Arrow::Hidden { from, to } = arrow {
+            if let Arrow::Message { from, to } | Arrow::Hidden { from, to } | Arrow::Data { from, to } = arrow {
                 prop_assert!(lanes.marks[*from].row < lanes.marks[*to].row);
             }
         }

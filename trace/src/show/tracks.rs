@@ -5,13 +5,22 @@ use std::collections::HashMap;
 /// Arrows under way at once that are drawn beside a lane, on each side; more are only hinted at.
 const MOST_TRACKS: usize = 4;
 
+/// How an arrow is drawn: its line, and its tip to the right and to the left.
+#[derive(Clone, Copy)]
+struct Line(char, char, char);
+
+impl Line {
+    const MESSAGE: Self = Self('─', '▶', '◀');
+    const HIDDEN: Self = Self('╌', '▷', '◁');
+    const DATA: Self = Self('═', '▸', '◂');
+}
+
 /// An arrow with both ends.
 struct Whole {
     from: usize,
     to: usize,
     right: bool,
-    /// Order through what is not shown, not a message.
-    hidden: bool,
+    line: Line,
     /// None if there is no room.
     track: Option<usize>,
 }
@@ -44,13 +53,17 @@ impl Tracks {
         let mut free: HashMap<(usize, bool), Vec<usize>> = HashMap::new();
         let mut arrows = lanes.arrows.clone();
         arrows.sort_by_key(|arrow| match arrow {
-            Arrow::Hidden { from, .. } | Arrow::Message { from, .. } | Arrow::Leaves { from, .. } => lines[*from],
+            Arrow::Hidden { from, .. }
+            | Arrow::Data { from, .. }
+            | Arrow::Message { from, .. }
+            | Arrow::Leaves { from, .. } => lines[*from],
             Arrow::Comes { to, .. } => lines[*to],
         });
         for arrow in arrows {
             match arrow {
-                Arrow::Hidden { from, to } => tracks.add(&mut free, from, to, true),
-                Arrow::Message { from, to } => tracks.add(&mut free, from, to, false),
+                Arrow::Hidden { from, to } => tracks.add(&mut free, from, to, Line::HIDDEN),
+                Arrow::Data { from, to } => tracks.add(&mut free, from, to, Line::DATA),
+                Arrow::Message { from, to } => tracks.add(&mut free, from, to, Line::MESSAGE),
                 Arrow::Leaves { from, lane, .. } => {
                     tracks.halves.insert(from, (lane.is_none_or(|lane| lane > tracks.lane_of[from]), false));
                 }
@@ -62,7 +75,7 @@ impl Tracks {
         tracks
     }
 
-    fn add(&mut self, free: &mut HashMap<(usize, bool), Vec<usize>>, from: usize, to: usize, hidden: bool) {
+    fn add(&mut self, free: &mut HashMap<(usize, bool), Vec<usize>>, from: usize, to: usize, line: Line) {
         let (lane, right) = (self.lane_of[from], self.lane_of[to] > self.lane_of[from]);
         let (begins, ends) = (self.lines[from], self.lines[to]);
         let free = free.entry((lane, right)).or_default();
@@ -81,7 +94,7 @@ impl Tracks {
         for mark in [from, to] {
             self.of_mark.entry(mark).or_default().push(self.whole.len());
         }
-        self.whole.push(Whole { from, to, right, hidden, track });
+        self.whole.push(Whole { from, to, right, line, track });
     }
 
     /// Tracks beside a lane.
@@ -137,13 +150,13 @@ impl Tracks {
             return;
         };
         let bend = self.column(columns, arrow, track);
-        let line = if arrow.hidden { '╌' } else { '─' };
+        let Line(line, to_right, to_left) = arrow.line;
         for cell in &mut row[at.min(bend)..=at.max(bend)] {
             *cell = match cell {
                 '│' | '┊' | '┼' => '┼',
                 '╮' | '╭' | '┬' => '┬',
                 '╯' | '╰' | '┴' => '┴',
-                '▶' | '◀' | '▷' | '◁' => *cell,
+                '▶' | '◀' | '▷' | '◁' | '▸' | '◂' => *cell,
                 _ => line,
             };
         }
@@ -157,11 +170,10 @@ impl Tracks {
             (false, false) => '╯',
         };
         if !begins {
-            match (arrow.right, arrow.hidden) {
-                (true, false) => row[at - 1] = '▶',
-                (false, false) => row[at + 1] = '◀',
-                (true, true) => row[at - 1] = '▷',
-                (false, true) => row[at + 1] = '◁',
+            if arrow.right {
+                row[at - 1] = to_right;
+            } else {
+                row[at + 1] = to_left;
             }
         }
     }

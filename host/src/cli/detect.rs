@@ -23,6 +23,8 @@ use stillpoint_trace::detect::{Answer, Detection, detect};
 )]
 pub struct Args {
     #[command(flatten)]
+    picture: super::picture::PictureArgs,
+    #[command(flatten)]
     order: super::order::OrderArgs,
     /// What to look for.
     expression: String,
@@ -37,6 +39,8 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let usage = |text: String| CliError::Usage(text);
     let history = args.order.of(history::read(&args.trace, context)?);
     let detection = detect(&args.expression, &history, args.show).map_err(|error| usage(error.to_string()))?;
+    let evidence: Vec<_> = detection.found.iter().map(|found| found.evidence(detection.asked)).collect();
+    args.picture.draw(&history, &evidence, &args.trace, context)?;
     let exit = if detection.possibly == Answer::Yes { Exit::Ok } else { Exit::Bad };
     context.out().print(&Result_(detection));
     Ok(exit)

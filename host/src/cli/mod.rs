@@ -35,6 +35,7 @@ mod man;
 mod next;
 mod order;
 mod output;
+mod picture;
 mod print;
 mod races;
 mod reset;

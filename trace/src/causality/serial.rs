@@ -61,7 +61,9 @@ fn by_time(chains: &[Vec<Access>]) -> Vec<Access> {
 fn by_version(chains: &[Vec<Access>], missing: &mut BTreeMap<usize, u8>) -> Vec<Access> {
     let mut at = vec![0; chains.len()];
     let mut serial: Vec<Access> = Vec::new();
-    let mut version: Option<i64> = None;
+    // A recording that has the first access begins before every write; another one with what came first in time.
+    let is_new = |access: &Access| access.version == i64::from(access.writes);
+    let mut version = chains.iter().filter_map(|of| of.first()).any(is_new).then_some(0);
     loop {
         let heads: Vec<(usize, Access)> =
             chains.iter().enumerate().filter_map(|(chain, of)| Some((chain, *of.get(at[chain])?))).collect();
@@ -88,7 +90,7 @@ fn choose(
     let earliest = |of: &mut dyn Iterator<Item = &(usize, Access)>| {
         of.min_by_key(|(_, access)| (access.time, access.place)).copied()
     };
-    let Some(version) = version else { return first(heads) };
+    let Some(version) = version else { return earliest(&mut heads.iter()) };
     let reads = || heads.iter().filter(|(_, access)| !access.writes && access.version == version);
     let write =
         earliest(&mut heads.iter().filter(|(_, access)| access.writes && access.version == (version + 1) % VERSIONS));
@@ -104,19 +106,6 @@ fn choose(
     };
     let due = reads().find(is_due).copied();
     due.or(write)
-}
-
-/// The first access of all: the versions of the first ones are near each other.
-fn first(heads: &[(usize, Access)]) -> Option<(usize, Access)> {
-    let is_before = |one: &Access, other: &Access| {
-        // Before a write there was one version less.
-        let seen = |access: &Access| {
-            (2 * (access.version - i64::from(access.writes)) + i64::from(access.writes)).rem_euclid(2 * VERSIONS)
-        };
-        let ahead = (seen(other) - seen(one)).rem_euclid(2 * VERSIONS);
-        if ahead == 0 { (one.time, one.place) < (other.time, other.place) } else { ahead < VERSIONS }
-    };
-    heads.iter().copied().reduce(|best, other| if is_before(&other.1, &best.1) { other } else { best })
 }
 
 /// Table 3-2: a read depends on the last write, a write on the last write and on the reads since.

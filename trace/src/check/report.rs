@@ -132,3 +132,12 @@ impl Outcome {
         };
     }
 }
+
+impl Finding {
+    /// What shows it in a picture.
+    #[must_use]
+    pub fn evidence(&self) -> crate::show::Evidence {
+        let events = self.events.iter().map(|event| (event.id, event.beside())).collect();
+        crate::show::Evidence { what: self.what.clone(), events, unordered: true }
+    }
+}

@@ -234,3 +234,16 @@ impl Side {
         }
     }
 }
+
+impl Race {
+    /// What shows it in a picture.
+    #[must_use]
+    pub fn evidence(&self) -> crate::show::Evidence {
+        let event = |side: &Side| {
+            let kind = if side.writes { "write" } else { "read" };
+            (side.event, format!("{kind}{}", side.place.as_ref().map(|place| format!(", {place}")).unwrap_or_default()))
+        };
+        let what = format!("race on {} of board {}", self.object, self.board);
+        crate::show::Evidence { what, events: vec![event(&self.first), event(&self.second)], unordered: true }
+    }
+}

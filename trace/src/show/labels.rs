@@ -21,7 +21,9 @@ pub(super) fn label(lanes: &Lanes<'_>, mark: &Mark<'_>) -> (String, String) {
         (true, epoch) => format!("@{epoch}#{}", event.id.count()),
     };
     let doubt = if event.past.is_known() { "" } else { " ?" };
-    (number, format!("{}{doubt}", lanes.history.header.action(event.id.node, &event.what)))
+    let beside = mark.marked.as_ref().filter(|text| !text.is_empty()).map(|text| format!("  {text}"));
+    let action = lanes.history.header.action(event.id.node, &event.what);
+    (number, format!("{action}{doubt}{}", beside.unwrap_or_default()))
 }
 
 pub(super) fn span((number, action): &(String, String)) -> f64 {

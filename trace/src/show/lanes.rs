@@ -25,6 +25,8 @@ pub struct Lanes<'a> {
     pub hidden: (usize, usize),
     /// The event that the picture is about, as its place in the history.
     pub about: Option<usize>,
+    /// Pairs of marks that nothing orders.
+    pub unordered: Vec<(usize, usize)>,
 }
 
 /// An event in a diagram.
@@ -38,6 +40,8 @@ pub struct Mark<'a> {
     pub row: usize,
     /// What is missing, broken or contradictory in front of it; drawn in the row above it.
     pub notes: Vec<&'a Note>,
+    /// It is highlighted: what is written beside it.
+    pub marked: Option<String>,
 }
 
 /// An arrow between lanes: its ends are numbers of marks.
@@ -120,14 +124,18 @@ impl<'a> Lanes<'a> {
             for place in group {
                 let lane = lane_of[&history.events[*place].id.node];
                 lanes[lane].push(marks.len());
-                marks.push(Mark { place: *place, lane, row, notes: before.remove(place).unwrap_or_default() });
+                let marked = selection.marked.get(place).cloned();
+                marks.push(Mark { place: *place, lane, row, notes: before.remove(place).unwrap_or_default(), marked });
             }
             rows = rows.max(row + 1);
             at += group.len();
         }
         let (arrows, cuts) = (arrows(history, selection, &marks, &lane_of), cuts(history, &marks));
         let hidden = (selection.before, selection.after);
-        Self { history, nodes, marks, arrows, cuts, general, rows, hidden, about: selection.about }
+        let mark = |place: usize| marks.iter().position(|mark| mark.place == place);
+        let unordered =
+            selection.unordered.iter().filter_map(|(one, other)| Some((mark(*one)?, mark(*other)?))).collect();
+        Self { history, nodes, marks, arrows, cuts, general, rows, hidden, about: selection.about, unordered }
     }
 }
 

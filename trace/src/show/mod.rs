@@ -2,6 +2,7 @@
 //!
 //! What a picture is of is a [`Selection`]: every view leaves out events, never the order among those it shows.
 mod dot;
+mod evidence;
 mod graph;
 mod html;
 mod labels;
@@ -23,6 +24,7 @@ mod ticks;
 mod tracks;
 
 pub use dot::dot;
+pub use evidence::{Evidence, evidence};
 pub use graph::{Arc, Graph, GraphKind, Spot};
 pub use html::html;
 pub use lanes::{Arrow, CutLine, Lanes, Mark};

@@ -15,6 +15,7 @@ svg{background:var(--bg)}text{font:12px ui-monospace,SFMono-Regular,Menlo,Consol
 .dot.u{fill:var(--bg);stroke:var(--warn);stroke-width:2;stroke-dasharray:3 2}\
 .label{paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}.warn{fill:var(--warn)}\
 .cut{stroke:var(--halt);stroke-width:2;stroke-dasharray:9 4;fill:none}.cutname{fill:var(--halt);font-weight:700}\
+.unordered{stroke:var(--halt);stroke-width:3;stroke-dasharray:2 5;stroke-linecap:round;opacity:.8}.found .dot{fill:var(--halt);stroke:var(--halt);stroke-width:5}.found text{font-weight:700;fill:var(--halt)}\
 .about .dot{stroke:var(--hit);stroke-width:4}.about text{font-weight:700}\
 .box{fill:var(--box);stroke:var(--line)}.then{stroke:var(--dim);stroke-width:1.2;fill:none}.never{stroke-dasharray:4 4;opacity:.7}";
 

@@ -53,6 +53,13 @@ impl<'a> Drawing<'a> {
         for (number, arrow) in self.lanes.arrows.iter().enumerate() {
             self.draw_arrow(&mut body, number, arrow);
         }
+        for (one, other) in &self.lanes.unordered {
+            let ((x1, y1), (x2, y2)) = (self.at(*one), self.at(*other));
+            let _ = writeln!(
+                body,
+                "<line class=\"unordered\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"><title>nothing orders these two</title></line>"
+            );
+        }
         for at in 0..self.lanes.marks.len() {
             self.draw_mark(&mut body, at);
         }
@@ -218,7 +225,11 @@ impl<'a> Drawing<'a> {
         let (history, mark) = (self.lanes.history, &self.lanes.marks[at]);
         let event = &history.events[mark.place];
         let (x, y) = self.at(at);
-        let about = if self.lanes.about == Some(mark.place) { " about" } else { "" };
+        let about = match (&mark.marked, self.lanes.about == Some(mark.place)) {
+            (Some(_), _) => " found",
+            (None, true) => " about",
+            (None, false) => "",
+        };
         let _ = write!(
             body,
             "<g class=\"event{about}\" id=\"e{at}\"><title>{}</title>",

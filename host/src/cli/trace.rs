@@ -6,6 +6,7 @@
 //!     recorded 3.0 s into run.trace: 192840 bytes; a board can be drained at 31.2 MiB/s
 mod follow;
 mod info;
+mod live;
 mod mode;
 mod record;
 

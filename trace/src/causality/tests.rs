@@ -29,9 +29,8 @@ fn close(count: usize, direct: &[(usize, usize)]) -> Vec<Vec<bool>> {
     for mid in 0..count {
         for from in 0..count {
             if before[from][mid] {
-                for to in 0..count {
-                    before[from][to] |= before[mid][to];
-                }
+                let through = before[mid].clone();
+                before[from].iter_mut().zip(through).for_each(|(known, more)| *known |= more);
             }
         }
     }

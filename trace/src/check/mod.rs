@@ -4,6 +4,7 @@
 mod flow;
 mod immediate;
 mod instances;
+mod live;
 mod model;
 mod order;
 mod parallel;
@@ -16,6 +17,7 @@ mod show;
 mod tests;
 
 pub(crate) use flow::Marked;
+pub use live::{Live, Violation};
 pub use model::{Model, ModelError, Source};
 pub use parse::parse;
 pub use report::{Finding, First, Outcome, Report, Verdict};

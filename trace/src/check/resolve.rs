@@ -141,7 +141,7 @@ impl Lookup<'_> {
                     terms.extend(self.terms(simple)?);
                 }
                 let index = |simple: &Simple| simple.nth.as_ref().map(|nth| (nth.variable.text.clone(), nth.offset));
-                let index = simples.first().and_then(|first| index(first));
+                let index = simples.first().and_then(index);
                 let text = said(&self.text[span.clone()], simples);
                 Ok(Pattern { text, terms, index })
             }

@@ -340,3 +340,64 @@ fn occurrences_are_counted_by_a_variable() {
         assert!(error.contains(part) && error.contains('^'), "{error}");
     }
 }
+
+/// What live checking finds, in the order of the events, and the most that was kept.
+fn live(text: &str, history: &History) -> (Vec<Violation>, usize) {
+    let model = parse(&source(text)).unwrap();
+    let mut live = Live::new(&[model], &history.header).unwrap_or_else(|error| panic!("{error}"));
+    let (mut found, mut most) = (Vec::new(), 0);
+    for (place, event) in history.events.iter().enumerate() {
+        found.extend(live.event(event, history.clock(place)));
+        most = most.max(live.held());
+    }
+    (found, most)
+}
+
+const LIVE: [&str; 7] = [
+    "pred a:trace(t0) { b:trace(t1), a:trace(t2) }",
+    "pred a:trace(t0) { b:trace(t1) }\npred a:trace(t0) { a:trace(t2) }",
+    "pred a.x == 1 { b:trace(t1) }",
+    "pred *:trace(t0) { b.x == 1 ^2 }",
+    "pred a:trace(t0)^i { b:trace(t1)^i }",
+    "pred a:trace(t0)^i { b:trace(t1)^i-1 }",
+    "not parallel (a:trace(t0), b:trace(t1))",
+];
+
+/// How many runs: 150, or what `CASES` says.
+#[test]
+fn what_fails_while_it_runs_is_what_fails_in_the_finished_recording() {
+    use proptest::strategy::{Strategy as _, ValueTree as _};
+    let cases = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150);
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = runs(40);
+    let mut wrong = [0; LIVE.len()];
+    for _ in 0..cases {
+        let run = strategy.new_tree(&mut runner).unwrap().current();
+        for (at, text) in LIVE.iter().enumerate() {
+            let finished = &checked(text, &run.history).checks[0];
+            let found = live(text, &run.history).0;
+            assert_eq!(found.len() as u64, finished.failed, "{text}\n{run:?}\n{found:?}\n{finished}");
+            wrong[at] += found.len();
+        }
+    }
+    assert!(wrong.iter().all(|wrong| *wrong > 0), "each fails in some run: {wrong:?}");
+}
+
+/// A token goes round for a long time: what is kept does not grow with it.
+#[test]
+fn what_live_checking_keeps_is_bounded_by_what_is_undecided() {
+    let kept = |laps: usize| {
+        let mut sketch = crate::Sketch::new(&["a", "b", "c"]);
+        for _ in 0..laps {
+            for node in 0..3 {
+                sketch.local(node, 1);
+                sketch.message(node, (node + 1) % 3);
+            }
+        }
+        let text = "pred b:trace(1)^i { a:trace(1)^i }\npred a:trace(1)^i { c:trace(1)^i-1 }\nnot parallel (a:trace(1), b:trace(1))";
+        let (found, most) = live(text, &sketch.history());
+        assert_eq!(found, []);
+        most
+    };
+    assert!(kept(2000) <= kept(20), "{} and {}", kept(2000), kept(20));
+}

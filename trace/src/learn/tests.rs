@@ -76,7 +76,7 @@ fn commit(seed: u64, forgets: bool) -> History {
 fn solver(seed: u64, early: bool) -> History {
     let mut sketch = Sketch::new(&["solve", "mult1", "mult2", "mult3"]);
     let mut dice = Dice(seed);
-    let mut done = vec![0; 4];
+    let mut done = [0; 4];
     for column in 1..=4 {
         if column > 1 {
             let mult = column - 1;

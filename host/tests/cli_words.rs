@@ -184,6 +184,7 @@ fn missing_file(command: &str) -> (&'static [&'static str], i32) {
         "diff" => (&["none.trace", "none.trace"], 2),
         "check" => (&["-e", "pred solo:trace { solo:trace }", "none.trace"], 2),
         "detect" => (&["solo:trace", "none.trace"], 2),
+        "learn" => (&["none.trace", "-o", "-"], 2),
         "init" => (&["--firmware", "none.elf"], 2),
         "man" => (&["--dir", "none.toml/below"], 2),
         "completions" => (&["none"], 2),

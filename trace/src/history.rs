@@ -1,6 +1,7 @@
 //! A whole trace in causal order.
 use crate::order::clock::newer;
 use crate::{CausalOrder, Chunk, Event, EventId, Header, Note, Past, Stream, TraceError, TraceFile, TraceReader};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -44,6 +45,8 @@ pub struct History {
     /// For each node, the places of its events, in their order.
     of_node: Vec<Vec<u32>>,
     notes: Vec<Note>,
+    /// The accesses of shared objects that each access depends on, by their places; empty without causality.
+    pub(crate) data: BTreeMap<usize, Vec<usize>>,
 }
 
 impl History {
@@ -166,9 +169,7 @@ impl History {
         let times = crate::export::common_time(&self);
         let mut places: Vec<usize> = (0..self.events.len()).collect();
         places.sort_by_key(|place| times[*place]);
-        let (header, width, notes) = (self.header.clone(), self.width, self.notes.clone());
-        let of_node = vec![Vec::new(); self.of_node.len()];
-        let mut sorted = Self { header, width, of_node, notes, ..Self::default() };
+        let mut sorted = self.empty();
         places.into_iter().for_each(|place| sorted.add(&self.events[place], self.clock(place)));
         sorted
     }
@@ -242,7 +243,19 @@ impl Builder {
 }
 
 impl History {
-    fn add(&mut self, event: &Event, clock: &[u32]) {
+    /// The same trace without its events.
+    pub(crate) fn empty(&self) -> Self {
+        let (header, notes) = (self.header.clone(), self.notes.clone());
+        Self { header, width: self.width, of_node: vec![Vec::new(); self.of_node.len()], notes, ..Self::default() }
+    }
+
+    /// The accesses of shared objects that the access at a place depends on; none without causality.
+    #[must_use]
+    pub fn accesses_before(&self, index: usize) -> &[usize] {
+        self.data.get(&index).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn add(&mut self, event: &Event, clock: &[u32]) {
         if let Some(places) = self.of_node.get_mut(usize::from(event.id.node)) {
             places.push(self.events.len() as u32);
         }

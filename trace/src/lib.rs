@@ -2,6 +2,7 @@
 //!
 //! Needs no board: a trace carries all names with it.
 #![forbid(unsafe_code)]
+mod causality;
 pub mod check;
 mod concurrent;
 mod coverage;
@@ -14,6 +15,7 @@ pub mod expr;
 mod file;
 mod follow;
 mod history;
+pub mod learn;
 mod local;
 mod names;
 mod nearest;
@@ -25,6 +27,7 @@ mod printable;
 pub mod races;
 #[cfg(test)]
 mod random_run;
+mod restricted;
 #[cfg(test)]
 mod restricted_tests;
 mod row;
@@ -48,8 +51,9 @@ pub use nearest::{did_you_mean, nearest};
 pub use note::Note;
 pub use order::CausalOrder;
 pub use printable::{JsonEscapes, Printable, is_unprintable};
+pub use restricted::{Edge, EdgeKind, Restricted};
 pub use row::Row;
 pub use shown::Shown;
 pub use side::Side;
 pub use sketch::Sketch;
-pub use view::{Restricted, View, ViewError};
+pub use view::{View, ViewError};

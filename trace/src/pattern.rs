@@ -4,6 +4,7 @@ use crate::expr::{Match, Term};
 use crate::local::{Moment, is_beyond, truth, walk};
 use crate::order::clock::newer;
 use crate::{EventId, History};
+use std::collections::HashMap;
 use stillpoint_core::NodeId;
 
 /// Which events of a trace are looked at; all others only carry order.
@@ -23,10 +24,12 @@ pub(crate) struct Pattern {
     pub text: String,
     /// The terms; with a number if only that occurrence counts.
     pub terms: Vec<(Term, Option<u16>)>,
+    /// Its occurrences are counted by a variable: which, and what is added to it.
+    pub index: Option<(String, i64)>,
 }
 
 /// See [`Pattern::key`].
-pub(crate) type PatternKey = Vec<(NodeId, Match, Option<u16>)>;
+pub(crate) type PatternKey = (Vec<(NodeId, Match, Option<u16>)>, Option<(String, i64)>);
 
 /// The events of a trace that a pattern names.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +38,8 @@ pub(crate) struct Matches {
     pub events: Vec<usize>,
     /// The same for each node.
     pub of_node: Vec<Vec<usize>>,
+    /// Which occurrence on its node each of them is, from 1.
+    pub ordinal: HashMap<usize, i64>,
     /// Why it is not certain which occurrence is the one that is asked for.
     pub unsure: Option<String>,
 }
@@ -42,7 +47,8 @@ pub(crate) struct Matches {
 impl Pattern {
     /// What is equal for patterns that name the same events, however they are written.
     pub fn key(&self) -> PatternKey {
-        self.terms.iter().map(|(term, nth)| (term.node, term.what.clone(), *nth)).collect()
+        let terms = self.terms.iter().map(|(term, nth)| (term.node, term.what.clone(), *nth)).collect();
+        (terms, self.index.clone())
     }
 
     /// The nodes on which it may occur.
@@ -60,8 +66,8 @@ impl Pattern {
             let is_event = matches!(term.what, Match::Event { .. });
             walk(sight.history, sight.coverage, term.node.0, &mut |moment| match moment {
                 Moment::Hole(hole) => {
-                    let counts =
-                        nth.is_some_and(|nth| count < u32::from(nth)) && (hole.is_inside() || hole.after.is_none());
+                    let asked = nth.is_some_and(|nth| count < u32::from(nth)) || self.index.is_some();
+                    let counts = asked && (hole.is_inside() || hole.after.is_none());
                     if counts && sight.coverage.may_hide(term.node.0, hole, &term.what) {
                         let why = sight.coverage.say(sight.history, term.node.0, hole);
                         matches.unsure.get_or_insert(format!("which is the n-th is not certain: {why}"));
@@ -77,6 +83,7 @@ impl Pattern {
                     count += u32::from(occurs);
                     if occurs && nth.is_none_or(|nth| count == u32::from(nth)) && (sight.only)(index) {
                         matches.events.push(index);
+                        matches.ordinal.insert(index, count.into());
                     }
                 }
             });
@@ -134,9 +141,10 @@ impl Matches {
         (0..self.of_node.len()).find_map(|node| self.last_before(history, node, index))
     }
 
-    /// Whether one of its events is known to have happened after the one at `index`.
-    pub fn any_after(&self, history: &History, index: usize) -> bool {
-        self.of_node.iter().filter_map(|events| events.last()).any(|last| history.before(index, *last))
+    /// Whether the given occurrence of it on some node is known to have happened before the one at `index`.
+    pub fn occurrence_before(&self, history: &History, ordinal: i64, index: usize) -> bool {
+        let mut these = self.events.iter().filter(|event| self.ordinal[*event] == ordinal);
+        these.any(|event| history.before(*event, index))
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Run {
     pub events: Vec<(usize, usize, i32)>,
     /// The transitive closure of what nodes do in order and of messages.
     pub before: Vec<Vec<bool>>,
+    /// The messages that were taken: send and receive.
+    pub messages: Vec<(usize, usize)>,
     pub nodes: usize,
 }
 
@@ -88,7 +90,10 @@ impl Run {
             history.index_of(crate::EventId { node: node as u8, number: place as u32 }).expect("every event is there")
         };
         let to: Vec<usize> = (0..count).map(index).collect();
-        let mut run = Self { events: vec![(0, 0, 0); count], before: vec![vec![false; count]; count], nodes, history };
+        let taken = drawn.iter().enumerate().filter_map(|(at, (.., from))| Some((to[(*from)?], to[at])));
+        let messages = taken.collect();
+        let (places, before_none) = (vec![(0, 0, 0); count], vec![vec![false; count]; count]);
+        let mut run = Self { events: places, before: before_none, messages, nodes, history };
         for at in 0..count {
             run.events[to[at]] = events[at];
             for other in 0..count {

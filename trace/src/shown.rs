@@ -55,6 +55,16 @@ impl Shown {
     }
 }
 
+impl Shown {
+    /// What a picture writes beside the event: its role and its line of source.
+    #[must_use]
+    pub fn beside(&self) -> String {
+        let place = self.place.as_ref().or(self.declared.as_ref());
+        let parts = [Some(&self.role).filter(|role| !role.is_empty()), place];
+        parts.into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// Where in the source the watch or call of an event is declared. The record does not say which line set the watch or made
 /// the call.
 fn declared_at(history: &History, event: &Event) -> Option<String> {

@@ -1,6 +1,5 @@
-//! Post-restriction: a part of a trace, with the order that the whole gives it (Hyder 6.3.1, table 6-4).
-use crate::order::clock::newer;
-use crate::{Event, Header, History, kind_name};
+//! Post-restriction: which events of a trace are shown (Hyder 6.1).
+use crate::{Event, Header, History, Restricted, kind_name};
 use stillpoint_core::{EventKind, KindSet};
 
 /// Which events a view shows. Each view of a trace has its own; what is hidden still orders what is shown.
@@ -133,11 +132,7 @@ impl View {
     pub fn of<'a>(&self, history: &'a History) -> Restricted<'a> {
         let all = 0..history.events.len();
         let shown: Vec<usize> = all.filter(|place| self.shows(&history.events[*place], &history.header)).collect();
-        let mut of_node = vec![Vec::new(); history.width()];
-        for (at, place) in shown.iter().enumerate() {
-            of_node[usize::from(history.events[*place].id.node)].push(at);
-        }
-        Restricted { history, shown, of_node }
+        Restricted::new(history, shown)
     }
 }
 
@@ -195,71 +190,6 @@ fn kind_called(name: &str) -> Result<EventKind, ViewError> {
             let known = EventKind::ALL.map(kind_name).join(", ");
             ViewError::Kind { name: name.into(), known }
         })
-}
-
-/// The part of a history that a view shows. Places count what is shown.
-#[derive(Clone, Debug)]
-pub struct Restricted<'a> {
-    /// The whole.
-    pub history: &'a History,
-    shown: Vec<usize>,
-    of_node: Vec<Vec<usize>>,
-}
-
-impl<'a> Restricted<'a> {
-    /// How many events are shown.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.shown.len()
-    }
-
-    /// Whether nothing is shown.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.shown.is_empty()
-    }
-
-    /// What is shown, in causal order.
-    pub fn events(&self) -> impl Iterator<Item = &'a Event> {
-        let history = self.history;
-        self.shown.iter().map(move |place| &history.events[*place])
-    }
-
-    /// The places in the whole history, in order.
-    #[must_use]
-    pub fn places(&self) -> &[usize] {
-        &self.shown
-    }
-
-    /// Whether one shown event is known to have happened before another, through whatever is hidden.
-    #[must_use]
-    pub fn before(&self, a: usize, b: usize) -> bool {
-        self.history.before(self.shown[a], self.shown[b])
-    }
-
-    /// The shown events that happened right before one: before it, and before no other shown event that is (table 6-4).
-    #[must_use]
-    pub fn predecessors(&self, at: usize) -> Vec<usize> {
-        let last_known: Vec<usize> = self.of_node.iter().filter_map(|places| self.last_before(places, at)).collect();
-        let covered = |one: &&usize| last_known.iter().any(|other| self.before(**one, *other));
-        let mut found: Vec<usize> = last_known.iter().filter(|one| !covered(one)).copied().collect();
-        found.sort_unstable();
-        found
-    }
-
-    /// The latest of a node's shown events that happened before one.
-    fn last_before(&self, places: &[usize], at: usize) -> Option<usize> {
-        let node = self.history.events[self.shown[*places.first()?]].id.node;
-        let this = self.history.events[self.shown[at]].id;
-        let known = self.history.clock(self.shown[at])[usize::from(node)];
-        let until = if node == this.node {
-            places.partition_point(|place| *place < at)
-        } else {
-            places.partition_point(|place| !newer(self.history.events[self.shown[*place]].id.number, known))
-        };
-        // A halt has the number of the event it came after, and may come after what is known.
-        places[..until].iter().rev().copied().find(|place| self.before(*place, at))
-    }
 }
 
 #[cfg(test)]

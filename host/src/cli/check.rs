@@ -18,9 +18,14 @@ use stillpoint_trace::check::{Options, Report as Checked, Source, Verdict, check
     after_help = "Needs no board and no system file. Exit code 0 if all holds, 1 if something fails or cannot be told, 2 if the \
                   model or the recording cannot be read. The language is described in docs/CHECK.md.\n\nExample:\n  \
                   stillpoint check ring.model run.trace\n  \
-                  stillpoint check -e 'pred left1:recv(ring) { left0:send(ring) }' run.trace"
+                  stillpoint check -e 'pred left1:recv(ring) { left0:send(ring) }' run.trace\n  \
+                  stillpoint check ring.model run.trace --svg wrong.svg"
 )]
 pub struct Args {
+    #[command(flatten)]
+    picture: super::picture::PictureArgs,
+    #[command(flatten)]
+    order: super::order::OrderArgs,
     /// The model, unless -e gives one, and the recording.
     #[arg(required = true, num_args = 1..=2, value_names = ["MODEL", "TRACE"])]
     files: Vec<PathBuf>,
@@ -55,9 +60,14 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     sources.extend(args.expect.iter().map(|text| Source { name: "-e".into(), text: text.clone() }));
     let wrong = |error: stillpoint_trace::check::ModelError| usage(error.to_string());
     let models = sources.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    let history = history::read(trace, context)?;
+    let history = args.order.of(history::read(trace, context)?);
     let only = View::parse(&args.only, &history.header).map_err(|error| usage(error.to_string()))?;
     let report = check(&models, &history, &Options { only, shown: args.show }).map_err(wrong)?;
+    let mut failures: Vec<_> = report.checks.iter().flat_map(|check| &check.failures).collect();
+    failures.sort_by_key(|failure| failure.about.unwrap_or(usize::MAX));
+    let evidence: Vec<_> =
+        failures.into_iter().take(args.show).map(stillpoint_trace::check::Finding::evidence).collect();
+    args.picture.draw(&history, &evidence, trace, context)?;
     let (fails, unknown) = (report.count(Verdict::Fails), report.count(Verdict::Unknown));
     context.out().print(&Result_(report));
     Ok(if fails > 0 || unknown > 0 && !args.allow_unknown { Exit::Bad } else { Exit::Ok })

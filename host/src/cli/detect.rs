@@ -22,6 +22,10 @@ use stillpoint_trace::detect::{Answer, Detection, detect};
                   stillpoint detect 'left0:send || right0:send' run.trace"
 )]
 pub struct Args {
+    #[command(flatten)]
+    picture: super::picture::PictureArgs,
+    #[command(flatten)]
+    order: super::order::OrderArgs,
     /// What to look for.
     expression: String,
     /// The recording.
@@ -33,8 +37,10 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let usage = |text: String| CliError::Usage(text);
-    let history = history::read(&args.trace, context)?;
+    let history = args.order.of(history::read(&args.trace, context)?);
     let detection = detect(&args.expression, &history, args.show).map_err(|error| usage(error.to_string()))?;
+    let evidence: Vec<_> = detection.found.iter().map(|found| found.evidence(detection.asked)).collect();
+    args.picture.draw(&history, &evidence, &args.trace, context)?;
     let exit = if detection.possibly == Answer::Yes { Exit::Ok } else { Exit::Bad };
     context.out().print(&Result_(detection));
     Ok(exit)

@@ -26,6 +26,8 @@ use stillpoint_trace::{History, Row};
                   Examples:\n  stillpoint diff good.trace bad.trace\n  stillpoint diff good.trace bad.trace --values --context 10"
 )]
 pub struct Args {
+    #[command(flatten)]
+    order: super::order::OrderArgs,
     /// The first recording.
     one: PathBuf,
     /// The second.
@@ -51,7 +53,7 @@ struct Compared {
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let load = |path: &PathBuf| {
-        let history = history::load(path, context)?;
+        let history = args.order.of(history::load(path, context)?);
         for note in history.notes() {
             out.say("note", format!("{}: {}", path.display(), note.say(&history.header)));
         }

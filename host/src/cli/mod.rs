@@ -29,10 +29,13 @@ mod halt;
 mod history;
 mod info;
 mod init;
+mod learn;
 mod log;
 mod man;
 mod next;
+mod order;
 mod output;
+mod picture;
 mod print;
 mod races;
 mod reset;
@@ -141,6 +144,7 @@ enum Command {
     Diff(diff::Args),
     Check(check::Args),
     Detect(detect::Args),
+    Learn(learn::Args),
     Shell(shell::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -220,6 +224,7 @@ impl Command {
             Self::Diff(args) => diff::run(args, context),
             Self::Check(args) => check::run(args, context),
             Self::Detect(args) => detect::run(args, context),
+            Self::Learn(args) => learn::run(args, context),
             Self::Shell(args) => shell::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),

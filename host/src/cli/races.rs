@@ -19,9 +19,11 @@ use stillpoint_trace::races::{Race, Races, Side};
                   from one to the other. Which of them came first in this run does not matter, and is told. Where a log has \
                   a gap, what it may have ordered is told apart and is no finding.\n\n\
                   Needs no board and no system file. Exit code 1 if there is a race, or the file is damaged.\n\n\
-                  Example:\n  stillpoint trace record run.trace --seconds 3\n  stillpoint races run.trace"
+                  Example:\n  stillpoint trace record run.trace --seconds 3\n  stillpoint races run.trace\n  stillpoint races run.trace --html races.html"
 )]
 pub struct Args {
+    #[command(flatten)]
+    picture: super::picture::PictureArgs,
     /// The recording.
     file: PathBuf,
 }
@@ -38,6 +40,8 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let history = history::load(&args.file, context)?;
     let notes = history.notes().iter().map(|note| note.say(&history.header)).collect();
     let result = Result_ { found: Races::of(&history), notes };
+    let evidence: Vec<_> = result.found.races.iter().take(5).map(Race::evidence).collect();
+    args.picture.draw(&history, &evidence, &args.file, context)?;
     let exit = if result.found.is_bad() || history::is_damaged(&history) { Exit::Bad } else { Exit::Ok };
     context.out().print(&result);
     Ok(exit)
@@ -45,8 +49,8 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
 
 impl Report for Result_ {
     fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for race in &self.found.races {
-            write_race(f, race)?;
+        for (number, race) in (1..).zip(&self.found.races) {
+            write_race(f, race, number)?;
         }
         for note in &self.notes {
             writeln!(f, "{}{note}{:#}", paint::WARN, paint::WARN)?;
@@ -68,7 +72,7 @@ impl Report for Result_ {
     }
 }
 
-fn write_race(f: &mut fmt::Formatter<'_>, race: &Race) -> fmt::Result {
+fn write_race(f: &mut fmt::Formatter<'_>, race: &Race, place_in_list: usize) -> fmt::Result {
     let Race { object, board, pairs, first, second, .. } = race;
     if race.certain {
         write!(f, "{}race{:#}", paint::BAD, paint::BAD)?;
@@ -94,6 +98,14 @@ fn write_race(f: &mut fmt::Formatter<'_>, race: &Race) -> fmt::Result {
             side.node,
             place(side),
             knows.join(", ")
+        )?;
+    }
+    if let Some(by) = race.affected_by {
+        writeln!(
+            f,
+            "  {}affected by race {by}: this is race {place_in_list}, and may not happen without it{:#}",
+            paint::FAINT,
+            paint::FAINT
         )?;
     }
     Ok(())

@@ -27,6 +27,8 @@ use stillpoint_trace::{History, Row, View};
                   stillpoint show run.trace --graph elaborated --svg actions.svg"
 )]
 pub struct Args {
+    #[command(flatten)]
+    order: super::order::OrderArgs,
     /// The recording.
     file: PathBuf,
     /// Draw a space-time diagram: a column for each node, a line for each event.
@@ -92,7 +94,7 @@ const AROUND: usize = 40;
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
-    let history = history::load(&args.file, context)?;
+    let history = args.order.of(history::load(&args.file, context)?);
     let chosen = choose(args, &history)?;
     let bounds = |most| bounds(args, &history, most);
     let exit = if history::is_damaged(&history) { Exit::Bad } else { Exit::Ok };

@@ -7,6 +7,7 @@
 mod counted;
 mod follow;
 mod info;
+mod live;
 mod mode;
 mod record;
 

@@ -1,6 +1,10 @@
 //! Whether what was recorded is what was expected: `pred`, `parallel` and models of order (Hyder 3.3 and 6.5).
 //!
 //! [`parse`] reads a model, [`check`] holds a trace against it. The language is described in `docs/CHECK.md`.
+mod flow;
+mod immediate;
+mod instances;
+mod live;
 mod model;
 mod order;
 mod parallel;
@@ -12,13 +16,15 @@ mod show;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use flow::Marked;
+pub use live::{Live, Violation};
 pub use model::{Model, ModelError, Source};
 pub use parse::parse;
-pub use report::{Finding, Outcome, Report, Verdict};
+pub use report::{Finding, First, Outcome, Report, Verdict};
 
 use crate::coverage::Coverage;
 use crate::expr::Directory;
-use crate::pattern::{Sight, notes};
+use crate::pattern::{Matches, Pattern, Sight, notes};
 use crate::{History, View};
 use model::{Check, Rule};
 
@@ -63,6 +69,7 @@ pub fn check(models: &[Model], history: &History, options: &Options) -> Result<R
         let mut outcome = Outcome::new(place, text);
         match &rule {
             Rule::Pred(of, sets) => pred::run(&sight, of, sets, options.shown, &mut outcome),
+            Rule::Immediate(of, sets) => immediate::run(&sight, of, sets, options.shown, &mut outcome),
             Rule::Parallel { patterns, never } => {
                 parallel::run(&sight, patterns, *never, options.shown, &mut outcome);
             }
@@ -71,5 +78,32 @@ pub fn check(models: &[Model], history: &History, options: &Options) -> Result<R
         outcome.settle();
         outcome
     };
-    Ok(Report { checks: checks.into_iter().map(run).collect(), notes: notes(history) })
+    let checks: Vec<Outcome> = checks.into_iter().map(run).collect();
+    let first = First::of(&checks, history);
+    Ok(Report { checks, first, notes: notes(history) })
+}
+
+/// What `check` means by some events of a trace; none if a name does not exist.
+pub(crate) fn patterns(texts: &[&str], history: &History) -> Option<Vec<Pattern>> {
+    let directory = Directory::of_trace(&history.header);
+    let pattern = |text: &&str| {
+        let model = parse(&Source { name: String::new(), text: format!("pred {text} {{ {text} }}") }).ok()?;
+        match resolve::resolve(&[model], &directory).ok()?.pop()?.rule {
+            Rule::Pred(of, _) => Some(of),
+            _ => None,
+        }
+    };
+    texts.iter().map(pattern).collect()
+}
+
+/// The received-from lists of the events of some patterns, which no event is in two of.
+pub(crate) fn lists_of(sight: &Sight<'_>, patterns: &[Pattern], matches: &[Matches]) -> flow::Lists {
+    let mut of_node: Vec<Vec<Marked>> = vec![Vec::new(); sight.history.width()];
+    for (action, matches) in matches.iter().enumerate() {
+        for (node, events) in matches.of_node.iter().enumerate() {
+            of_node[node].extend(events.iter().map(|event| (*event, action)));
+        }
+    }
+    let patterns: Vec<&Pattern> = patterns.iter().collect();
+    flow::lists(sight, &of_node, &order::holes(sight, &patterns))
 }

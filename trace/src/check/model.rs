@@ -1,5 +1,6 @@
 //! Models of expected behaviour, as they are written and with every name looked up.
-use crate::expr::{ExprError, Simple, Span, Word};
+use crate::expr::parse::Nth;
+use crate::expr::{ExprError, Index, Simple, Span, Word};
 use crate::pattern::Pattern;
 use std::fmt;
 
@@ -80,8 +81,8 @@ pub(super) struct Statement {
 pub(super) enum Says {
     /// `event NAME = ACTION`
     Event(Word, Action),
-    /// `pred A { B, C }`
-    Pred(Action, Vec<Action>),
+    /// `pred A { B, C }`, or `pred immediate A { B, C }`
+    Pred { of: Action, before: Vec<Action>, immediate: bool },
     /// `parallel (A, B)`, or `not parallel (A, B)`
     Parallel { actions: Vec<Action>, never: bool },
     /// `model NAME { .. }`
@@ -110,11 +111,19 @@ impl Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// `NAME = ACTION`
-    Action(Word, Action),
+    Action(Member, Action),
     /// `A -> B -> C`
-    Flow(Vec<Word>),
+    Flow(Vec<Member>),
     /// `in A {B, C} | {}` and `out A {B}`
-    Rule { of: Word, routes: bool, sets: Vec<Vec<Word>> },
+    Rule { of: Member, routes: bool, sets: Vec<Vec<Member>> },
+}
+
+/// `mult[j]^i`: an action of a model, perhaps one of a family, perhaps only one of its occurrences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    pub name: Word,
+    pub instance: Option<Index>,
+    pub nth: Option<Nth>,
 }
 
 /// A check with every name looked up.
@@ -129,6 +138,8 @@ pub(super) struct Check {
 pub(super) enum Rule {
     /// Each event of the first has before it one of every pattern of one of the sets.
     Pred(Pattern, Vec<Vec<Pattern>>),
+    /// The same with *immediately* before, among the events of all these patterns.
+    Immediate(Pattern, Vec<Vec<Pattern>>),
     Parallel {
         patterns: Vec<Pattern>,
         never: bool,
@@ -143,8 +154,24 @@ pub(super) struct Expected {
     pub actions: Vec<(String, Pattern)>,
     /// The dependences: who may come immediately before whom.
     pub flow: Vec<(usize, usize)>,
-    /// For each action what must come immediately before it: any of these sets. None if there is no rule.
-    pub fires: Vec<Option<Vec<Vec<usize>>>>,
+    /// For each action what must come immediately before it: any of these sets. Empty if there is no rule.
+    pub fires: Vec<Vec<Set>>,
     /// The same for what comes immediately after.
-    pub routes: Vec<Option<Vec<Vec<usize>>>>,
+    pub routes: Vec<Vec<Set>>,
+}
+
+/// One set of a firing or routing rule.
+#[derive(Clone, Debug)]
+pub(super) struct Set {
+    /// The occurrences of the action that it is about.
+    pub of: Option<Occurrence>,
+    /// The actions, ascending, each once, and which of their occurrences.
+    pub members: Vec<(usize, Option<Occurrence>)>,
+}
+
+/// Which occurrence: a number, or the variable of the rule and what is added to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Occurrence {
+    Number(i64),
+    Variable { offset: i64 },
 }

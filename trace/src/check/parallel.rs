@@ -28,6 +28,7 @@ pub(super) fn run(sight: &Sight<'_>, patterns: &[Pattern], never: bool, most: us
             None => outcome.fail(most, || Finding {
                 what: "these are concurrent: none of them happened before another".into(),
                 events: show(&events, true),
+                about: events.iter().copied().max(),
             }),
         },
         (Found::Certain(events), false) => match matches.iter().find_map(|matches| matches.unsure.clone()) {
@@ -50,12 +51,14 @@ pub(super) fn run(sight: &Sight<'_>, patterns: &[Pattern], never: bool, most: us
             let first: Vec<usize> = matches.iter().filter_map(|matches| matches.events.first().copied()).collect();
             match empty {
                 Some((pattern, _)) => {
-                    Finding { what: format!("{} never happened in this trace", pattern.text), events: Vec::new() }
+                    let what = format!("{} never happened in this trace", pattern.text);
+                    Finding { what, events: Vec::new(), about: None }
                 }
                 None => Finding {
                     what: "no events of them are concurrent: in each choice one happened before another; the first of each are"
                         .into(),
                     events: show(&first, false),
+                    about: None,
                 },
             }
         }),

@@ -1,7 +1,7 @@
 //! From text to a [`Model`].
-use super::model::{Action, Model, ModelError, Part, Says, Source, Statement};
-use crate::expr::parse::{Input, Misfit, Result, expect, joined, sign, simple, word};
-use crate::expr::token::{Token, all_tokens};
+use super::model::{Action, Member, Model, ModelError, Part, Says, Source, Statement};
+use crate::expr::parse::{Input, Misfit, Result, expect, indexed_simple, instance, joined, nth, sign, word};
+use crate::expr::token::{Kind, Token, all_tokens};
 use crate::expr::{ExprError, Span, Word};
 use winnow::Parser;
 use winnow::combinator::{alt, cut_err, delimited, opt, preceded};
@@ -76,11 +76,12 @@ fn statement(input: &mut Input<'_>) -> Result<Statement> {
                 Says::Event(name, action(input)?)
             }
             "pred" => {
+                let immediate = takes_immediate(input);
                 let of = action(input)?;
                 cut_err(expect("`{` and what comes before it", sign("{"))).parse_next(input)?;
                 let before = joined(action, ",", input)?;
                 cut_err(expect("`,` or `}`", sign("}"))).parse_next(input)?;
-                Says::Pred(of, before)
+                Says::Pred { of, before, immediate }
             }
             "parallel" => parallel(false, input)?,
             "model" => model(input)?,
@@ -92,6 +93,18 @@ fn statement(input: &mut Input<'_>) -> Result<Statement> {
 
 fn keyword(text: &'static str, expected: &'static str, input: &mut Input<'_>) -> Result<Word> {
     cut_err(expect(expected, word.verify(move |word: &Word| word.text == text))).parse_next(input)
+}
+
+/// Takes the word `immediate`, unless it is the name of a node or event.
+fn takes_immediate(input: &mut Input<'_>) -> bool {
+    let second = input.iter_offsets().nth(1).map(|(_, token)| token);
+    let is_name = second.is_none_or(|token| [":", ".", "{", "["].iter().any(|sign| *token == *sign));
+    let before = input.checkpoint();
+    let is_word = word(input).is_ok_and(|word| word.text == "immediate");
+    if is_name || !is_word {
+        input.reset(&before);
+    }
+    is_word && !is_name
 }
 
 fn parallel(never: bool, input: &mut Input<'_>) -> Result<Says> {
@@ -106,15 +119,16 @@ fn parallel(never: bool, input: &mut Input<'_>) -> Result<Says> {
 /// `left0:send(ring)`, `(a:fault | b:fault)`, or a name.
 fn action(input: &mut Input<'_>) -> Result<Action> {
     let start = input.first().map_or(0, |token| token.span.start);
-    let group = |input: &mut Input<'_>| joined(|input| expect("an event", simple).parse_next(input), "|", input);
+    let group =
+        |input: &mut Input<'_>| joined(|input| expect("an event", indexed_simple).parse_next(input), "|", input);
     if input.first().is_some_and(|token| *token == "(") {
         let simples =
             delimited(sign("("), cut_err(group), cut_err(expect("`|` or `)`", sign(")")))).parse_next(input)?;
         return Ok(Action::Any(simples, start..end_of(input, start)));
     }
     let second = input.iter_offsets().nth(1).map(|(_, token)| token);
-    if second.is_some_and(|token| *token == ":" || *token == ".") {
-        let simples = vec![cut_err(simple).parse_next(input)?];
+    if second.is_some_and(|token| *token == ":" || *token == "." || *token == "[") {
+        let simples = vec![cut_err(indexed_simple).parse_next(input)?];
         return Ok(Action::Any(simples, start..end_of(input, start)));
     }
     cut_err(expect("an event, as in left0:send(ring), or the name of one", word)).map(Action::Name).parse_next(input)
@@ -134,35 +148,40 @@ fn model(input: &mut Input<'_>) -> Result<Says> {
 
 fn part(input: &mut Input<'_>) -> Result<Part> {
     const PART: &str = "`name = event`, `a -> b`, `in name {..}`, `out name {..}` or `}`";
-    let name = cut_err(expect(PART, word)).parse_next(input)?;
+    let first = cut_err(expect(PART, word)).parse_next(input)?;
+    let rule = first.text == "in" || first.text == "out";
+    if rule && input.first().is_some_and(|token| matches!(token.kind, Kind::Word(_))) {
+        let of = cut_err(name_of_action).parse_next(input)?;
+        let sets = joined(set, "|", input)?;
+        return Ok(Part::Rule { of, routes: first.text == "out", sets });
+    }
+    let member = Member { name: first, instance: instance(input)?, nth: None };
     let next = input.first();
     if next.is_some_and(|token| *token == "=") {
-        return preceded(sign("="), cut_err(action)).map(|action| Part::Action(name.clone(), action)).parse_next(input);
+        return preceded(sign("="), cut_err(action))
+            .map(|action| Part::Action(member.clone(), action))
+            .parse_next(input);
     }
     if next.is_some_and(|token| *token == "->") {
         let rest = preceded(sign("->"), cut_err(|input: &mut Input<'_>| joined(name_of_action, "->", input)));
-        let rest: Vec<Word> = { rest }.parse_next(input)?;
-        return Ok(Part::Flow([name].into_iter().chain(rest).collect()));
+        let rest: Vec<Member> = { rest }.parse_next(input)?;
+        return Ok(Part::Flow([member].into_iter().chain(rest).collect()));
     }
-    let routes = match name.text.as_str() {
-        "in" => false,
-        "out" => true,
-        _ => {
-            let behind = cut_err(expect("`=` and an event, or `->` and a name", alt((sign("="), sign("->")))));
-            return { behind }.parse_next(input).map(|_| Part::Flow(vec![name]));
-        }
-    };
-    let of = cut_err(name_of_action).parse_next(input)?;
-    let sets = joined(set, "|", input)?;
-    Ok(Part::Rule { of, routes, sets })
+    if rule {
+        return cut_err(name_of_action).parse_next(input).map(|_| Part::Flow(vec![member]));
+    }
+    let behind = cut_err(expect("`=` and an event, or `->` and a name", alt((sign("="), sign("->")))));
+    { behind }.parse_next(input).map(|_| Part::Flow(vec![member]))
 }
 
-fn name_of_action(input: &mut Input<'_>) -> Result<Word> {
-    expect("the name of an action of the model", word).parse_next(input)
+/// `mult`, `mult[j]`, `mult[j]^i`
+fn name_of_action(input: &mut Input<'_>) -> Result<Member> {
+    let name = expect("the name of an action of the model", word).parse_next(input)?;
+    Ok(Member { name, instance: instance(input)?, nth: nth(input)? })
 }
 
 /// `{a, b}`; `{}` is nothing at all.
-fn set(input: &mut Input<'_>) -> Result<Vec<Word>> {
+fn set(input: &mut Input<'_>) -> Result<Vec<Member>> {
     cut_err(expect("`{` and names of actions", sign("{"))).parse_next(input)?;
     if opt(sign("}")).parse_next(input)?.is_some() {
         return Ok(Vec::new());

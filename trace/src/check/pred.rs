@@ -9,13 +9,14 @@ pub(super) fn run(sight: &Sight<'_>, of: &Pattern, sets: &[Vec<Pattern>], most: 
         sets.iter().map(|set| set.iter().map(|pattern| (pattern, pattern.find(sight))).collect()).collect();
     for &index in &found.events {
         outcome.events += 1;
+        let variable = variable_of(of, &found, index);
         let mut lacks: Vec<Vec<&(&Pattern, Matches)>> = Vec::new();
         let mut why = None;
         for set in &sets {
             let mut missing = Vec::new();
             let mut unknown = None;
             for member in set {
-                match known_before(sight, member, index) {
+                match known_before(sight, member, index, variable) {
                     Before::Yes => {}
                     Before::No => missing.push(member),
                     Before::Unknown(reason) => unknown = unknown.or(Some(reason)),
@@ -34,7 +35,7 @@ pub(super) fn run(sight: &Sight<'_>, of: &Pattern, sets: &[Vec<Pattern>], most: 
         match (why.or_else(|| found.unsure.clone().filter(|_| !lacks.is_empty())), lacks.is_empty()) {
             (Some(why), _) => outcome.cannot_tell(why),
             (None, true) => {}
-            (None, false) => outcome.fail(most, || finding(sight, index, &lacks)),
+            (None, false) => outcome.fail(most, || finding(sight, index, variable, &lacks)),
         }
     }
     if let Some(why) = of.missing(sight).or(found.unsure) {
@@ -56,12 +57,22 @@ enum Before {
     Unknown(String),
 }
 
-fn known_before(sight: &Sight<'_>, (pattern, matches): &(&Pattern, Matches), index: usize) -> Before {
+/// What the variable of the occurrences is for an event of the pattern; 0 if there is none.
+fn variable_of(of: &Pattern, found: &Matches, index: usize) -> i64 {
+    of.index.as_ref().map_or(0, |(_, offset)| found.ordinal[&index] - offset)
+}
+
+fn known_before(sight: &Sight<'_>, (pattern, matches): &(&Pattern, Matches), index: usize, variable: i64) -> Before {
     let history = sight.history;
     if let Some(why) = &matches.unsure {
         return Before::Unknown(why.clone());
     }
-    if matches.any_before(history, index).is_some() {
+    let is_before = match &pattern.index {
+        // Before the first occurrence there is nothing to ask for.
+        Some((_, offset)) => variable + offset < 1 || matches.occurrence_before(history, variable + offset, index),
+        None => matches.any_before(history, index).is_some(),
+    };
+    if is_before {
         return Before::Yes;
     }
     match history.events[index].past {
@@ -70,20 +81,26 @@ fn known_before(sight: &Sight<'_>, (pattern, matches): &(&Pattern, Matches), ind
     }
 }
 
-fn finding(sight: &Sight<'_>, index: usize, lacks: &[Vec<&(&Pattern, Matches)>]) -> Finding {
+fn finding(sight: &Sight<'_>, index: usize, variable: i64, lacks: &[Vec<&(&Pattern, Matches)>]) -> Finding {
     let history = sight.history;
     let mut events = vec![Shown::with_past(history, index, "")];
     let mut names: Vec<String> = Vec::new();
     for lack in lacks {
         names.push(lack.iter().map(|(pattern, _)| pattern.text.as_str()).collect::<Vec<_>>().join(" and no "));
-        for (_, matches) in lack {
+        for (pattern, matches) in lack {
             // What was expected did happen perhaps, only not before.
-            if let Some(&other) = matches.events.first() {
+            let wanted = pattern.index.as_ref().map(|(_, offset)| variable + offset);
+            let mut candidates = matches.events.iter().copied();
+            if let Some(other) = candidates.find(|event| wanted.is_none_or(|wanted| matches.ordinal[event] == wanted)) {
                 let role = if history.before(index, other) { "came only after it" } else { "is concurrent with it" };
                 events.push(Shown::new(history, other, role));
             }
         }
     }
     let event = history.describe(&history.events[index]);
-    Finding { what: format!("{event} has no {} before it", names.join(", nor, instead, no ")), events }
+    Finding {
+        what: format!("{event} has no {} before it", names.join(", nor, instead, no ")),
+        events,
+        about: Some(index),
+    }
 }

@@ -1,4 +1,5 @@
 //! What a check found.
+use crate::History;
 use crate::shown::Shown;
 use serde::Serialize;
 
@@ -19,6 +20,9 @@ pub enum Verdict {
 pub struct Report {
     /// Each check, in the order of the model.
     pub checks: Vec<Outcome>,
+    /// Of all that is wrong, what comes first in the order of the trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<First>,
     /// What is missing or broken in the trace.
     pub notes: Vec<String>,
 }
@@ -28,6 +32,25 @@ impl Report {
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.checks.iter().filter(|check| check.verdict == verdict).count()
+    }
+}
+
+/// The first thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct First {
+    /// Where the check stands: `ring.model:3`.
+    pub place: String,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl First {
+    /// The finding whose last event comes first: only with that event it is wrong.
+    pub(super) fn of(checks: &[Outcome], history: &History) -> Option<Self> {
+        let at = |finding: &Finding| finding.about.or_else(|| history.index_of(finding.events.first()?.id));
+        let all = checks.iter().flat_map(|check| check.failures.iter().map(move |finding| (check, finding)));
+        let (check, finding) = all.min_by_key(|(_, finding)| at(finding).unwrap_or(usize::MAX))?;
+        Some(Self { place: check.place.clone(), what: finding.what.clone() })
     }
 }
 
@@ -64,6 +87,9 @@ pub struct Finding {
     pub what: String,
     /// The events.
     pub events: Vec<Shown>,
+    /// The place in the trace of the event with which it became wrong.
+    #[serde(skip)]
+    pub about: Option<usize>,
 }
 
 impl Outcome {
@@ -104,5 +130,14 @@ impl Outcome {
             (0, _) => Verdict::Unknown,
             _ => Verdict::Fails,
         };
+    }
+}
+
+impl Finding {
+    /// What shows it in a picture.
+    #[must_use]
+    pub fn evidence(&self) -> crate::show::Evidence {
+        let events = self.events.iter().map(|event| (event.id, event.beside())).collect();
+        crate::show::Evidence { what: self.what.clone(), events, unordered: true }
     }
 }

@@ -1,5 +1,5 @@
 //! Reports as people read them.
-use super::report::{Outcome, Report, Verdict};
+use super::report::{First, Outcome, Report, Verdict};
 use std::fmt;
 
 impl fmt::Display for Report {
@@ -9,6 +9,9 @@ impl fmt::Display for Report {
         }
         for check in &self.checks {
             write!(f, "{check}")?;
+        }
+        if let Some(First { place, what }) = self.first.as_ref().filter(|_| self.count(Verdict::Fails) > 1) {
+            writeln!(f, "first of all: {what}  ({place})")?;
         }
         write!(f, "{} of {} checks hold", self.count(Verdict::Holds), self.checks.len())?;
         for (verdict, what) in [(Verdict::Fails, "fail"), (Verdict::Unknown, "cannot be told")] {

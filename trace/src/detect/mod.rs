@@ -235,3 +235,12 @@ fn frontier(history: &History, locals: &[Local], fit: &cut::Fit, what: String, d
     }
     Sighting { what, definitely, events, before_all }
 }
+
+impl Sighting {
+    /// What shows it in a picture.
+    #[must_use]
+    pub fn evidence(&self, asked: Asked) -> crate::show::Evidence {
+        let events = self.events.iter().map(|event| (event.id, event.beside())).collect();
+        crate::show::Evidence { what: self.what.clone(), events, unordered: asked != Asked::Happened }
+    }
+}

@@ -1,5 +1,5 @@
 //! A line an event. The clock is one column: its entries with spaces between them, by the numbers of the nodes.
-use crate::{History, Printable, Row};
+use crate::{Printable, Restricted, Row};
 use std::io::{self, Write};
 
 /// The names of the columns.
@@ -8,11 +8,11 @@ pub(super) const COLUMNS: [&str; 16] = [
     "partner", "unknown", "clock",
 ];
 
-pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(shown: &Restricted<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(COLUMNS)?;
-    for place in 0..history.events.len() {
-        let row = Row::of(history, place);
+    for place in shown.places() {
+        let row = Row::of(shown.history, *place);
         let clock: Vec<String> = row.clock.iter().map(ToString::to_string).collect();
         writer.write_record([
             row.place.to_string(),

@@ -12,7 +12,7 @@ mod time;
 pub use shiviz::SHIVIZ_PARSER;
 pub use time::common_time;
 
-use crate::History;
+use crate::Restricted;
 use std::io::{self, Write};
 
 /// A form of export.
@@ -31,14 +31,26 @@ pub enum Format {
     Parquet,
 }
 
-/// Writes a trace in a form.
-pub fn export(history: &History, format: Format, out: &mut (dyn Write + Send)) -> io::Result<()> {
+/// Writes what is shown of a trace in a form. What is hidden still orders what is written.
+///
+/// # Example: a line for each receive, and one of names
+/// ```
+/// use stillpoint_trace::{Sketch, View, export};
+/// let mut sketch = Sketch::new(&["a", "b"]);
+/// sketch.message(0, 1);
+/// let (history, mut text) = (sketch.history(), Vec::new());
+/// let shown = View::parse(&["kinds=recv"], &history.header)?.of(&history);
+/// export::export(&shown, export::Format::Csv, &mut text)?;
+/// assert_eq!(text.iter().filter(|byte| **byte == b'\n').count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn export(shown: &Restricted<'_>, format: Format, out: &mut (dyn Write + Send)) -> io::Result<()> {
     match format {
-        Format::Shiviz => shiviz::write(history, out),
-        Format::Perfetto => perfetto::write(history, out),
-        Format::Json => json::write(history, out),
-        Format::Csv => csv::write(history, out),
+        Format::Shiviz => shiviz::write(shown, out),
+        Format::Perfetto => perfetto::write(shown, out),
+        Format::Json => json::write(shown, out),
+        Format::Csv => csv::write(shown, out),
         #[cfg(feature = "parquet")]
-        Format::Parquet => parquet::write(history, out),
+        Format::Parquet => parquet::write(shown, out),
     }
 }

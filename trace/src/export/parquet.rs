@@ -1,5 +1,5 @@
 //! Columns, in the form that DuckDB, DataFusion, Spark and others query.
-use crate::{History, Row};
+use crate::{Restricted, Row};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -38,17 +38,18 @@ message trace {
 
 type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
 
-pub(super) fn write(history: &History, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    write_all(history, out).map_err(io::Error::other)
+pub(super) fn write(shown: &Restricted<'_>, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    write_all(shown, out).map_err(io::Error::other)
 }
 
-fn write_all(history: &History, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
+fn write_all(shown: &Restricted<'_>, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
     let mut writer = SerializedFileWriter::new(out, schema, Arc::new(WriterProperties::new()))?;
     let mut first = 0;
-    while first < history.events.len() {
-        let end = history.events.len().min(first + GROUP);
-        let rows: Vec<Row<'_>> = (first..end).map(|place| Row::of(history, place)).collect();
+    while first < shown.len() {
+        let end = shown.len().min(first + GROUP);
+        let rows: Vec<Row<'_>> =
+            shown.places()[first..end].iter().map(|place| Row::of(shown.history, *place)).collect();
         let mut group = writer.next_row_group()?;
         write_group(&mut group, &rows)?;
         group.close()?;

@@ -1,9 +1,10 @@
-//! The native form of the Perfetto viewer: boards are processes, nodes threads, messages flows, halts slices.
+//! The native form of the Perfetto viewer: boards are processes, nodes threads, messages flows, halts slices. Order
+//! between nodes through what is not shown is a flow, too.
 //!
 //! Only the few messages of its protocol that are needed are described here, with the numbers that
 //! `protos/perfetto/trace` of the Perfetto sources gives their fields. Packets are written one by one.
 use super::common_time;
-use crate::{History, Printable, Row};
+use crate::{Edge, EdgeKind, History, Printable, Restricted, Row};
 use prost::Message as _;
 use std::io::{self, Write};
 use stillpoint_core::EventKind;
@@ -90,7 +91,8 @@ const INSTANT: i32 = 3;
 /// All packets come from one writer.
 const SEQUENCE: u32 = 1;
 
-pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(shown: &Restricted<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let history = shown.history;
     let times = common_time(history);
     for (board, info) in history.header.boards.iter().enumerate() {
         let process = Process { pid: Some(board as i32 + 1), name: Some(info.name.clone()) };
@@ -99,12 +101,13 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
     }
     for node in &history.header.nodes {
         let (pid, tid) = (Some(node.board as i32 + 1), Some(100 + i32::from(node.id)));
-        let thread = Some(Thread { pid, tid, name: Some(shown(&node.name)) });
-        let track = Track { uuid: Some(track_of(node.id)), name: Some(shown(&node.name)), thread, process: None };
+        let thread = Some(Thread { pid, tid, name: Some(printable(&node.name)) });
+        let track = Track { uuid: Some(track_of(node.id)), name: Some(printable(&node.name)), thread, process: None };
         put(out, Packet { track: Some(track), ..Packet::default() })?;
     }
+    let flows = Flows::of(shown);
     let mut halted = [false; 256];
-    for (place, event) in history.events.iter().enumerate() {
+    for (at, event) in shown.events().enumerate() {
         let halted = &mut halted[usize::from(event.id.node)];
         let kind = match event.kind() {
             EventKind::Halt if !*halted => SLICE_BEGIN,
@@ -112,25 +115,37 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
             _ => INSTANT,
         };
         *halted = kind == SLICE_BEGIN || *halted && kind != SLICE_END;
-        let event = Some(track_event(history, place, kind));
-        put(out, Packet { timestamp: Some(times[place]), event, ..Packet::default() })?;
+        let place = shown.places()[at];
+        let (begins, ends) = (flows.begin[at].clone(), flows.end[at].clone());
+        let event = TrackEvent { flows: begins, ending_flows: ends, ..track_event(history, place, kind) };
+        put(out, Packet { timestamp: Some(times[place]), event: Some(event), ..Packet::default() })?;
     }
     Ok(())
+}
+
+/// The flows that begin and end at each shown event, by their numbers.
+struct Flows {
+    begin: Vec<Vec<u64>>,
+    end: Vec<Vec<u64>>,
+}
+
+impl Flows {
+    fn of(shown: &Restricted<'_>) -> Self {
+        let mut flows = Self { begin: vec![Vec::new(); shown.len()], end: vec![Vec::new(); shown.len()] };
+        let edges = shown.edges().into_iter().filter(|edge| edge.kind != EdgeKind::Step);
+        for (number, Edge { from, to, .. }) in (1..).zip(edges) {
+            flows.begin[from].push(number);
+            flows.end[to].push(number);
+        }
+        flows
+    }
 }
 
 fn track_event(history: &History, place: usize, kind: i32) -> TrackEvent {
     let event = &history.events[place];
     let row = Row::of(history, place);
-    // A message has the number of its send.
-    let partner = event.partner.and_then(|partner| history.index_of(partner));
-    let (mut flows, mut ending_flows) = (Vec::new(), Vec::new());
-    match (event.kind(), partner) {
-        (EventKind::Send, Some(_)) => flows.push(place as u64 + 1),
-        (EventKind::Receive, Some(send)) => ending_flows.push(send as u64 + 1),
-        _ => {}
-    }
     let said = |name: &str, text: Option<String>| {
-        text.map(|text| Annotation { name: Some(name.into()), text: Some(shown(&text)), number: None })
+        text.map(|text| Annotation { name: Some(name.into()), text: Some(printable(&text)), number: None })
     };
     let value =
         row.value.map(|value| Annotation { name: Some("value".into()), number: Some(value.into()), text: None });
@@ -140,13 +155,12 @@ fn track_event(history: &History, place: usize, kind: i32) -> TrackEvent {
         kind: Some(kind),
         track: Some(track_of(event.id.node)),
         categories: vec![row.kind.into()],
-        name: (kind != SLICE_END).then(|| shown(&row.action)),
-        flows,
-        ending_flows,
+        name: (kind != SLICE_END).then(|| printable(&row.action)),
+        ..TrackEvent::default()
     }
 }
 
-fn shown(text: &str) -> String {
+fn printable(text: &str) -> String {
     Printable(text).to_string()
 }
 

@@ -1,13 +1,14 @@
 //! The log that ShiViz draws: two lines an event, read by its default parser expression.
-use crate::{History, Past, Printable, is_unprintable};
+use crate::{History, Past, Printable, Restricted, is_unprintable};
 use std::io::{self, Write};
 
 /// The expression with which ShiViz reads a log unless it is told another.
 pub const SHIVIZ_PARSER: &str = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})";
 
-pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(shown: &Restricted<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let history = shown.history;
     let hosts = hosts(history);
-    for (place, event) in history.events.iter().enumerate() {
+    for (at, event) in shown.events().enumerate() {
         let id = event.id;
         let mut what = format!("{} {}", history.header.event_name(id), history.header.action(id.node, &event.what));
         if let Past::Unknown { why } = event.past {
@@ -17,7 +18,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
         let what = Printable(&what).to_string().replace(['\n', '\t'], " ");
         let mut clock = serde_json::Map::new();
         for (node, host) in &hosts {
-            let count = known(history, place, *node);
+            let count = known(shown, at, *node);
             if count > 0 {
                 clock.insert(host.clone(), count.into());
             }
@@ -28,14 +29,14 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How many of a node's events in the trace happened before an event or are it. ShiViz wants clocks that count without a
-/// hole, and a trace may have some.
-fn known(history: &History, place: usize, node: u8) -> usize {
-    let places = history.of_node(node);
-    if history.events[place].id.node == node {
-        return places.partition_point(|other| *other as usize <= place);
+/// How many of a node's shown events happened before one or are it. ShiViz wants clocks that count without a hole, and a trace
+/// may have some.
+fn known(shown: &Restricted<'_>, at: usize, node: u8) -> usize {
+    let events = shown.of_node(node);
+    if shown.history.events[shown.places()[at]].id.node == node {
+        return events.partition_point(|other| *other <= at);
     }
-    places.partition_point(|other| history.before(*other as usize, place))
+    events.partition_point(|other| shown.before(*other, at))
 }
 
 /// Each node's name without spaces, and like no other's.

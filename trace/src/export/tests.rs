@@ -1,6 +1,6 @@
 //! Exports, read by parsers that are not ours.
 use super::*;
-use crate::Sketch;
+use crate::{History, Sketch, View};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use stillpoint_core::time::TickRate;
@@ -28,7 +28,7 @@ fn example() -> History {
 
 fn exported(history: &History, format: Format) -> Vec<u8> {
     let mut bytes = Vec::new();
-    export(history, format, &mut bytes).unwrap();
+    export(&View::EVERYTHING.of(history), format, &mut bytes).unwrap();
     bytes
 }
 
@@ -192,7 +192,7 @@ fn a_full_disk_is_an_error_and_no_panic() {
         }
     }
     for format in [Format::Shiviz, Format::Perfetto, Format::Json, Format::Csv] {
-        assert!(export(&example(), format, &mut Full).is_err(), "{format:?}");
+        assert!(export(&View::EVERYTHING.of(&example()), format, &mut Full).is_err(), "{format:?}");
     }
 }
 

@@ -23,12 +23,25 @@ pub struct Stage {
 pub struct Simple {
     /// Whose.
     pub node: Word,
+    /// `[j]` behind the node: one of a family of nodes. Only models have it.
+    pub instance: Option<Index>,
     /// What must happen or hold there.
     pub what: What,
     /// `^n`, and its place.
     pub occurrence: Option<(i64, Span)>,
+    /// `^i` with a variable. Only models have it.
+    pub nth: Option<Index>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// A variable of a model, and what is added to it: `j`, `j+1`, `j-1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// The variable.
+    pub variable: Word,
+    /// What is added.
+    pub offset: i64,
 }
 
 /// What a simple predicate looks for.

@@ -14,7 +14,7 @@ mod resolve;
 mod span;
 pub(crate) mod token;
 
-pub use ast::{Argument, Expression, Operator, Simple, Stage, Value, ValueKind, What};
+pub use ast::{Argument, Expression, Index, Operator, Simple, Stage, Value, ValueKind, What};
 pub use class::{Class, Promise};
 pub use compile::{Compiled, compile};
 pub use formula::{Formula, Surroundings};

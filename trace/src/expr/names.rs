@@ -132,6 +132,11 @@ pub struct PortNames {
 }
 
 impl Directory {
+    /// The names of all nodes, without their boards.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().filter_map(|node| node.name.as_deref())
+    }
+
     /// The node that a name means; `n0`, `n1` ... name every node that has no such name itself.
     ///
     /// # Errors

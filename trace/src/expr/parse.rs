@@ -1,5 +1,5 @@
 //! From tokens to an [`Expression`].
-use super::ast::{Argument, Expression, Operator, Simple, Stage, Value, ValueKind, What};
+use super::ast::{Argument, Expression, Index, Operator, Simple, Stage, Value, ValueKind, What};
 use super::span::{ExprError, Span, Word};
 use super::token::{Kind, Token, tokens};
 use stillpoint_core::predicate::Relation;
@@ -182,7 +182,58 @@ pub(crate) fn simple(input: &mut Input<'_>) -> Result<Simple> {
         opt(preceded(sign("^"), cut_err(expect("a number: which occurrence counts", number)))).parse_next(input)?;
     let start = node.span.start;
     let end = input.previous_tokens().next().map_or(start, |token| token.span.end);
-    Ok(Simple { node, what, occurrence, span: start..end })
+    Ok(Simple { node, instance: None, what, occurrence, nth: None, span: start..end })
+}
+
+/// The same as models have it: the node may be one of a family, and the occurrence a variable.
+pub(crate) fn indexed_simple(input: &mut Input<'_>) -> Result<Simple> {
+    let node = node(input)?;
+    let instance = instance(input)?;
+    let event = preceded(sign(":"), cut_err(event));
+    let condition = preceded(sign("."), cut_err(condition)).map(What::Condition);
+    let what =
+        cut_err(expect("`:` and an event, or `.` and a condition", alt((event, condition)))).parse_next(input)?;
+    let (occurrence, nth) = match nth(input)? {
+        Some(Nth::Number(number, span)) => (Some((number, span)), None),
+        Some(Nth::Index(index)) => (None, Some(index)),
+        None => (None, None),
+    };
+    let start = node.span.start;
+    let end = input.previous_tokens().next().map_or(start, |token| token.span.end);
+    Ok(Simple { node, instance, what, occurrence, nth, span: start..end })
+}
+
+/// What may stand behind `^` in a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Nth {
+    Number(i64, Span),
+    Index(Index),
+}
+
+/// `[j]`, `[j+1]`
+pub(crate) fn instance(input: &mut Input<'_>) -> Result<Option<Index>> {
+    let close = cut_err(expect("`]`", sign("]")));
+    opt(delimited(sign("["), cut_err(expect("a variable, as in mult[j]", index)), close)).parse_next(input)
+}
+
+/// `^3`, `^i`, `^i+1`
+pub(crate) fn nth(input: &mut Input<'_>) -> Result<Option<Nth>> {
+    let constant = number.map(|(number, span)| Nth::Number(number, span));
+    let behind = alt((constant, index.map(Nth::Index)));
+    opt(preceded(sign("^"), cut_err(expect("a number or a variable: which occurrence counts", behind))))
+        .parse_next(input)
+}
+
+fn index(input: &mut Input<'_>) -> Result<Index> {
+    let variable = word(input)?;
+    let plus = opt(preceded(sign("+"), cut_err(expect("a number", number)))).parse_next(input)?;
+    let minus = if plus.is_none() {
+        opt(preceded(sign("-"), cut_err(expect("a number", number)))).parse_next(input)?
+    } else {
+        None
+    };
+    let offset = plus.map_or(0, |(number, _)| number) - minus.map_or(0, |(number, _)| number);
+    Ok(Index { variable, offset })
 }
 
 /// A name; `*` is every node of a trace.

@@ -38,13 +38,13 @@ const MAX_DEPTH: usize = 32;
 const MAX_LENGTH: usize = 1000;
 
 /// Every sign, the longer before those they begin with. Words that mean a sign follow in `sign_of`.
-const SIGNS: [&str; 26] = [
+const SIGNS: [&str; 28] = [
     "->", "==", "!=", "<=", ">=", "&&", "||", "(", ")", ".", ":", "|", "&", "^", "+", "-", "*", "/", "%", "<", ">",
-    "{", "}", ",", ";", "=",
+    "{", "}", ",", ";", "=", "[", "]",
 ];
 
 /// Signs that mean something in a model of expected behaviour, and nothing in an expression.
-const OF_MODELS: [&str; 5] = ["{", "}", ",", ";", "="];
+const OF_MODELS: [&str; 7] = ["{", "}", ",", ";", "=", "[", "]"];
 
 type Input<'a> = LocatingSlice<&'a str>;
 type Result<T> = std::result::Result<T, ContextError>;

@@ -4,7 +4,7 @@ use crate::History;
 use std::collections::BTreeMap;
 
 /// What one node did to one object.
-pub(super) struct Accesses {
+pub(crate) struct Accesses {
     pub node: u8,
     /// Their places in the history, in order.
     pub places: Vec<usize>,

@@ -6,6 +6,7 @@
 //!
 //! A racing loop makes millions of pairs from two lines of source. So pairs are counted by the two places, and the first
 //! of them is shown.
+mod affected;
 mod concurrent;
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,7 @@ mod tests;
 use crate::coverage::Coverage;
 use crate::expr::Match;
 use crate::{EventId, History};
-use concurrent::Accesses;
+pub(crate) use concurrent::Accesses;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stillpoint_core::EventKind;
@@ -33,7 +34,7 @@ use stillpoint_core::shared::{AccessKind, AccessValue};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Races {
-    /// Each pair of places whose accesses race, in the order of their first pairs.
+    /// Each pair of places whose accesses race, in the order of their first pairs; those that no other affects come first.
     pub races: Vec<Race>,
     /// Objects that were accessed.
     pub objects: usize,
@@ -58,6 +59,9 @@ pub struct Race {
     pub first: Side,
     /// The other.
     pub second: Side,
+    /// Which race, counted from 1 in the list of all, may be the only reason for this one: what it accessed flowed into both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub affected_by: Option<usize>,
 }
 
 /// One of two accesses.
@@ -78,7 +82,7 @@ pub struct Side {
 }
 
 /// An object: which board, which number, and in which life of the board: a reset makes it anew.
-type ObjectKey = (usize, u16, usize);
+pub(crate) type ObjectKey = (usize, u16, usize);
 
 /// What accesses have in common that are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,15 +125,18 @@ impl Races {
                     pairs,
                     first: Side::of(history, first),
                     second: Side::of(history, second),
+                    affected_by: None,
                 };
                 found.push(((first.max(second), first), race));
             }
         }
         found.sort_by_key(|(at, _)| *at);
+        let mut races: Vec<Race> = found.into_iter().map(|(_, race)| race).collect();
+        affected::mark(history, &mut races);
         let counted =
             objects.keys().map(|(board, number, _)| (board, number)).collect::<std::collections::BTreeSet<_>>();
         Self {
-            races: found.into_iter().map(|(_, race)| race).collect(),
+            races,
             objects: counted.len(),
             accesses: objects.values().flatten().map(|of_node| of_node.places.len()).sum(),
             unseen: unseen(history),
@@ -156,7 +163,7 @@ fn unseen(history: &History) -> Vec<String> {
 }
 
 /// The accesses of each object, node by node.
-fn objects(history: &History) -> BTreeMap<ObjectKey, Vec<Accesses>> {
+pub(crate) fn objects(history: &History) -> BTreeMap<ObjectKey, Vec<Accesses>> {
     let mut objects: BTreeMap<ObjectKey, Vec<Accesses>> = BTreeMap::new();
     for node in (0..history.width()).map(|node| node as u8) {
         let board = history.header.node(node).map_or(usize::from(node), |info| info.board);
@@ -225,5 +232,18 @@ impl Side {
             clock: clock.map(|(node, known)| (history.node_name(node as u8), *known)).collect(),
             found_on_target: race,
         }
+    }
+}
+
+impl Race {
+    /// What shows it in a picture.
+    #[must_use]
+    pub fn evidence(&self) -> crate::show::Evidence {
+        let event = |side: &Side| {
+            let kind = if side.writes { "write" } else { "read" };
+            (side.event, format!("{kind}{}", side.place.as_ref().map(|place| format!(", {place}")).unwrap_or_default()))
+        };
+        let what = format!("race on {} of board {}", self.object, self.board);
+        crate::show::Evidence { what, events: vec![event(&self.first), event(&self.second)], unordered: true }
     }
 }

@@ -216,3 +216,40 @@ proptest! {
         }
     }
 }
+
+/// a and b race on x; both then race on y, which only a wrong x makes them touch.
+#[test]
+fn a_race_that_comes_of_another_is_marked_and_told_after_it() {
+    let mut sketch = Sketch::new(&["a", "b", "c"]);
+    let [x, y, z] = [1, 2, 3];
+    sketch.event(0, access_of(x, true, 1, 1));
+    sketch.event(1, access_of(x, true, 2, 2));
+    sketch.event(0, access_of(x, false, 3, 2));
+    sketch.event(0, access_of(y, true, 4, 1));
+    sketch.event(1, access_of(y, true, 5, 2));
+    // c has to do with neither: its race with a stands by itself.
+    sketch.event(2, access_of(z, true, 6, 1));
+    sketch.event(0, access_of(z, true, 7, 2));
+    for node in &mut sketch.header().nodes {
+        node.board = 0;
+    }
+    let races = Races::of(&sketch.history()).races;
+    let told: Vec<(&str, Option<usize>)> = races.iter().map(|race| (race.object.as_str(), race.affected_by)).collect();
+    assert_eq!(told[0], ("1", None), "{told:?}");
+    let of = |object: &str| told.iter().filter(|(of, _)| *of == object).map(|(_, by)| *by).collect::<Vec<_>>();
+    assert_eq!(of("2"), [Some(1)], "{told:?}");
+    assert_eq!(of("3"), [Some(1)], "a brought the wrong x along: {told:?}");
+    let affected: Vec<bool> = told.iter().map(|(_, by)| by.is_some()).collect();
+    assert!(affected.is_sorted(), "first races first: {told:?}");
+}
+
+#[test]
+fn races_that_have_nothing_to_do_with_each_other_are_all_first() {
+    let mut sketch = Sketch::new(&["a", "b", "c", "d"]);
+    sketch.event(0, access_of(1, true, 1, 1));
+    sketch.event(1, access_of(1, true, 2, 2));
+    sketch.event(2, access_of(2, true, 3, 1));
+    sketch.event(3, access_of(2, true, 4, 2));
+    let races = Races::of(&sketch.history()).races;
+    assert_eq!(races.iter().map(|race| race.affected_by).collect::<Vec<_>>(), [None, None]);
+}

@@ -1,9 +1,9 @@
 //! A graph in the language of Graphviz.
 use super::Graph;
-use crate::Printable;
+use crate::{EdgeKind, Printable};
 use std::fmt::Write as _;
 
-/// The graph as DOT: a cluster for each group, messages drawn thick.
+/// The graph as DOT: a cluster for each group, messages drawn thick, order through what is hidden dotted.
 #[must_use]
 pub fn dot(graph: &Graph, title: &str) -> String {
     let mut text = format!(
@@ -30,10 +30,12 @@ pub fn dot(graph: &Graph, title: &str) -> String {
         text.push_str("  }\n");
     }
     for arc in &graph.arcs {
-        let style = match (arc.message, arc.count) {
-            (true, 0) => "color=blue, style=dashed, penwidth=1",
-            (true, _) => "color=blue, penwidth=2",
-            (false, _) => "color=gray40",
+        let style = match (arc.kind, arc.count) {
+            (EdgeKind::Message, 0) => "color=blue, style=dashed, penwidth=1",
+            (EdgeKind::Message, _) => "color=blue, penwidth=2",
+            (EdgeKind::Hidden, _) => "color=blue, style=dotted, penwidth=2, arrowhead=empty",
+            (EdgeKind::Data, _) => "color=darkgreen, style=dashed, penwidth=2",
+            (EdgeKind::Step, _) => "color=gray40",
         };
         let label = if arc.count > 1 { format!(", label=\"{}\"", arc.count) } else { String::new() };
         let _ = writeln!(text, "  s{} -> s{} [{style}{label}];", arc.from, arc.to);

@@ -2,13 +2,13 @@
 //!
 //! A template is an action as the firmware's source has it: `send(ring)` of the program. An action is what one node makes
 //! of it: `send(ring)` of left0. An event is one time it happened. The event graph has an arc from each event to the next
-//! of its node and from each send to its receive; folding all events of an action into one gives the elaborated graph, and
-//! folding all actions of a template the program graph.
+//! of its node and from each send to its receive, and, where what lies between two events is not shown, from one to the
+//! other (table 6-4); folding all events of an action into one gives the elaborated graph, and folding all actions of a
+//! template the program graph.
 use super::Selection;
-use crate::History;
+use crate::{Edge, EdgeKind, History, Restricted};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use stillpoint_core::EventKind;
 
 /// Which graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,8 @@ pub struct Arc {
     pub from: usize,
     /// To which.
     pub to: usize,
-    /// A message, not the next step of the same node.
-    pub message: bool,
+    /// What it stands for.
+    pub kind: EdgeKind,
     /// How often it was taken; 0 for a channel that the program has and nobody used.
     pub count: u64,
 }
@@ -94,27 +94,15 @@ impl Graph {
             arcs: BTreeMap::new(),
             kind,
         };
-        let mut spot_of: BTreeMap<usize, usize> = BTreeMap::new();
-        let mut last: BTreeMap<u8, usize> = BTreeMap::new();
-        for place in &selection.places {
-            let event = &history.events[*place];
-            let spot = builder.spot(history, *place);
-            if let Some(before) = last.insert(event.id.node, spot) {
-                builder.arc(before, spot, false, 1);
-            }
-            let sent = event.partner.filter(|_| event.kind() == EventKind::Receive).and_then(|id| history.index_of(id));
-            if let Some(from) = sent.and_then(|send| spot_of.get(&send)) {
-                builder.arc(*from, spot, true, 1);
-            }
-            if event.kind() == EventKind::Send {
-                spot_of.insert(*place, spot);
-            }
+        let spots: Vec<usize> = selection.places.iter().map(|place| builder.spot(history, *place)).collect();
+        for Edge { from, to, kind } in Restricted::new(history, selection.places.clone()).edges() {
+            builder.arc(spots[from], spots[to], kind, 1);
         }
         if kind == GraphKind::Program {
             builder.add_unused_channels(history);
         }
         let Builder { mut graph, arcs, .. } = builder;
-        graph.arcs = arcs.into_iter().map(|((from, to, message), count)| Arc { from, to, message, count }).collect();
+        graph.arcs = arcs.into_iter().map(|((from, to, kind), count)| Arc { from, to, kind, count }).collect();
         graph
     }
 }
@@ -122,7 +110,7 @@ impl Graph {
 struct Builder {
     graph: Graph,
     keys: BTreeMap<String, usize>,
-    arcs: BTreeMap<(usize, usize, bool), u64>,
+    arcs: BTreeMap<(usize, usize, EdgeKind), u64>,
     kind: GraphKind,
 }
 
@@ -162,8 +150,8 @@ impl Builder {
         })
     }
 
-    fn arc(&mut self, from: usize, to: usize, message: bool, count: u64) {
-        *self.arcs.entry((from, to, message)).or_default() += count;
+    fn arc(&mut self, from: usize, to: usize, kind: EdgeKind, count: u64) {
+        *self.arcs.entry((from, to, kind)).or_default() += count;
     }
 
     /// The program has its channels whether or not anything was sent.
@@ -176,7 +164,7 @@ impl Builder {
                 self.ensure(template.clone(), program, what, None, template)
             };
             let (from, to) = (end(channel.from, channel.out, "send"), end(channel.to, channel.into, "recv"));
-            self.arc(from, to, true, 0);
+            self.arc(from, to, EdgeKind::Message, 0);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The space-time diagram as one self-contained page: pan, zoom, point at an event, click for its past and future.
 use super::Selection;
 use super::labels::details;
-use super::lanes::{Lanes, Message};
+use super::lanes::{Arrow, Lanes};
 use super::page::{PAGE_STYLE, page};
 use super::svg::Drawing;
 use crate::History;
@@ -25,14 +25,14 @@ pub fn html(history: &History, selection: &Selection, title: &str) -> String {
         })
     });
     let events: Vec<_> = events.collect();
-    let messages = lanes.messages.iter().map(|message| match message {
-        Message::Whole { from, to } => json!([from, to]),
-        Message::Leaves { from, .. } => json!([from, null]),
-        Message::Comes { to, .. } => json!([null, to]),
+    let arrows = lanes.arrows.iter().map(|arrow| match arrow {
+        Arrow::Hidden { from, to } | Arrow::Data { from, to } | Arrow::Message { from, to } => json!([from, to]),
+        Arrow::Leaves { from, .. } => json!([from, null]),
+        Arrow::Comes { to, .. } => json!([null, to]),
     });
-    let messages: Vec<_> = messages.collect();
+    let arrows: Vec<_> = arrows.collect();
     let about = lanes.marks.iter().position(|mark| Some(mark.place) == lanes.about);
-    let data = json!({ "events": events, "messages": messages, "about": about });
+    let data = json!({ "events": events, "arrows": arrows, "about": about });
     let notes: Vec<String> = history.notes().iter().map(|note| note.say(&history.header)).collect();
     page(title, &summary(&lanes), &notes, &picture.svg, &data, &format!("{PAGE_STYLE}{STYLE}"), SCRIPT)
 }
@@ -70,7 +70,7 @@ function pick(i){clear();svg.classList.add('picked');let past=0,future=0;const c
     else if(before(i,j)){future++;cone.add(j);at(j).classList.add('future')}});
   at(i).classList.add('self');
   const keep=(a,b)=>cone.has(a)&&cone.has(b)&&(b===i||a===i||before(b,i)||before(i,a));
-  data.messages.forEach(([a,b],k)=>{if(a!==null&&b!==null?keep(a,b):a===i||b===i)document.getElementById('m'+k).classList.add('on')});
+  data.arrows.forEach(([a,b],k)=>{if(a!==null&&b!==null?keep(a,b):a===i||b===i)document.getElementById('m'+k).classList.add('on')});
   side.textContent=data.events[i].text+'\n\nof the events shown: '+past+' happened before it, '+future+' after it, '+
     (data.events.length-1-past-future)+' neither\n\nclick beside an event to let go'}
 const hint='point at an event for its details, click it for its past (green) and future (orange); drag to move, wheel to zoom, 0 for all, 1 for full size';

@@ -1,5 +1,5 @@
 //! What stands beside the dots of a space-time diagram, and how much room that takes.
-use super::lanes::{Lanes, Mark, Message};
+use super::lanes::{Arrow, Lanes, Mark};
 use super::listing::partner;
 use super::style::width;
 use super::time_text;
@@ -21,7 +21,9 @@ pub(super) fn label(lanes: &Lanes<'_>, mark: &Mark<'_>) -> (String, String) {
         (true, epoch) => format!("@{epoch}#{}", event.id.count()),
     };
     let doubt = if event.past.is_known() { "" } else { " ?" };
-    (number, format!("{}{doubt}", lanes.history.header.action(event.id.node, &event.what)))
+    let beside = mark.marked.as_ref().filter(|text| !text.is_empty()).map(|text| format!("  {text}"));
+    let action = lanes.history.header.action(event.id.node, &event.what);
+    (number, format!("{action}{doubt}{}", beside.unwrap_or_default()))
 }
 
 pub(super) fn span((number, action): &(String, String)) -> f64 {
@@ -74,14 +76,14 @@ pub(super) fn details(history: &History, place: usize) -> String {
 pub(super) fn sides(lanes: &Lanes<'_>) -> Vec<bool> {
     let mut right = vec![true; lanes.marks.len()];
     let lane = |mark: usize| lanes.marks[mark].lane;
-    for message in &lanes.messages {
-        match *message {
-            Message::Whole { from, to } => {
+    for arrow in &lanes.arrows {
+        match *arrow {
+            Arrow::Hidden { from, to } | Arrow::Data { from, to } | Arrow::Message { from, to } => {
                 right[from] = lane(to) < lane(from);
                 right[to] = lane(from) < lane(to);
             }
-            Message::Leaves { from: mark, lane: peer, .. } => right[mark] = peer.is_some_and(|peer| peer < lane(mark)),
-            Message::Comes { to: mark, lane: peer, .. } => right[mark] = peer.is_none_or(|peer| peer < lane(mark)),
+            Arrow::Leaves { from: mark, lane: peer, .. } => right[mark] = peer.is_some_and(|peer| peer < lane(mark)),
+            Arrow::Comes { to: mark, lane: peer, .. } => right[mark] = peer.is_none_or(|peer| peer < lane(mark)),
         }
     }
     right

@@ -1,6 +1,6 @@
 //! Where everything lies in a space-time diagram: a lane for each node, rows downwards in causal order.
 use super::{PlacedNotes, Selection, place_notes};
-use crate::{History, Note};
+use crate::{Edge, EdgeKind, History, Note, Restricted};
 use std::collections::HashMap;
 use stillpoint_core::EventKind;
 
@@ -13,8 +13,8 @@ pub struct Lanes<'a> {
     pub nodes: Vec<u8>,
     /// The events.
     pub marks: Vec<Mark<'a>>,
-    /// The messages of which an end is shown.
-    pub messages: Vec<Message>,
+    /// The messages of which an end is shown, and the order between nodes that comes from what is not shown.
+    pub arrows: Vec<Arrow>,
     /// The cuts at which nodes were halted.
     pub cuts: Vec<CutLine>,
     /// Notes without a place in the diagram.
@@ -25,6 +25,8 @@ pub struct Lanes<'a> {
     pub hidden: (usize, usize),
     /// The event that the picture is about, as its place in the history.
     pub about: Option<usize>,
+    /// Pairs of marks that nothing orders.
+    pub unordered: Vec<(usize, usize)>,
 }
 
 /// An event in a diagram.
@@ -38,19 +40,35 @@ pub struct Mark<'a> {
     pub row: usize,
     /// What is missing, broken or contradictory in front of it; drawn in the row above it.
     pub notes: Vec<&'a Note>,
+    /// It is highlighted: what is written beside it.
+    pub marked: Option<String>,
 }
 
-/// A message: its ends are numbers of marks.
+/// An arrow between lanes: its ends are numbers of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// Both ends are shown.
-    Whole {
+pub enum Arrow {
+    /// One event happened before another through events or messages that are not shown.
+    Hidden {
+        /// The earlier event.
+        from: usize,
+        /// The later event.
+        to: usize,
+    },
+    /// One access of a shared object depends on another.
+    Data {
+        /// The earlier access.
+        from: usize,
+        /// The later access.
+        to: usize,
+    },
+    /// A message of which both ends are shown.
+    Message {
         /// The send.
         from: usize,
         /// The receive.
         to: usize,
     },
-    /// Its receive is not shown.
+    /// A message of which the receive is not shown.
     Leaves {
         /// The send.
         from: usize,
@@ -59,7 +77,7 @@ pub enum Message {
         /// The trace has the receive; otherwise it is in flight or lost at the end.
         received: bool,
     },
-    /// Its send is not shown.
+    /// A message of which the send is not shown.
     Comes {
         /// The receive.
         to: usize,
@@ -106,14 +124,18 @@ impl<'a> Lanes<'a> {
             for place in group {
                 let lane = lane_of[&history.events[*place].id.node];
                 lanes[lane].push(marks.len());
-                marks.push(Mark { place: *place, lane, row, notes: before.remove(place).unwrap_or_default() });
+                let marked = selection.marked.get(place).cloned();
+                marks.push(Mark { place: *place, lane, row, notes: before.remove(place).unwrap_or_default(), marked });
             }
             rows = rows.max(row + 1);
             at += group.len();
         }
-        let (messages, cuts) = (messages(history, &marks, &lane_of), cuts(history, &marks));
+        let (arrows, cuts) = (arrows(history, selection, &marks, &lane_of), cuts(history, &marks));
         let hidden = (selection.before, selection.after);
-        Self { history, nodes, marks, messages, cuts, general, rows, hidden, about: selection.about }
+        let mark = |place: usize| marks.iter().position(|mark| mark.place == place);
+        let unordered =
+            selection.unordered.iter().filter_map(|(one, other)| Some((mark(*one)?, mark(*other)?))).collect();
+        Self { history, nodes, marks, arrows, cuts, general, rows, hidden, about: selection.about, unordered }
     }
 }
 
@@ -154,29 +176,57 @@ fn first_free_row(history: &History, marks: &[Mark<'_>], lanes: &[Vec<usize>], p
     lanes.iter().map(below).max().unwrap_or(0)
 }
 
-fn messages(history: &History, marks: &[Mark<'_>], lane_of: &HashMap<u8, usize>) -> Vec<Message> {
+fn arrows(history: &History, selection: &Selection, marks: &[Mark<'_>], lane_of: &HashMap<u8, usize>) -> Vec<Arrow> {
     let shown: HashMap<usize, usize> = marks.iter().enumerate().map(|(at, mark)| (mark.place, at)).collect();
-    let mut messages = Vec::new();
+    let mut arrows = order_arrows(history, selection, &shown);
+    // Between these lanes an arrow says already where the mark's order comes from or leads to.
+    let lane = |mark: usize| marks[mark].lane;
+    let ends = arrows.iter().map(|arrow| match *arrow {
+        Arrow::Hidden { from, to } => [(from, true, lane(to)), (to, false, lane(from))],
+        _ => [(0, false, usize::MAX); 2],
+    });
+    let said: std::collections::HashSet<(usize, bool, usize)> = ends.flatten().collect();
     for (at, mark) in marks.iter().enumerate() {
         let event = &history.events[mark.place];
         let partner = event.partner.and_then(|id| history.index_of(id));
         let partner_mark = partner.and_then(|place| shown.get(&place).copied());
         let ports = history.header.node(event.id.node).into_iter().flat_map(|node| &node.ports);
         let peer = || ports.into_iter().find(|port| u16::from(port.id) == event.what.arg).map(|port| port.peer);
+        let is_said = |sends, lane: Option<usize>| {
+            partner.is_some() && lane.is_some_and(|lane| said.contains(&(at, sends, lane)))
+        };
         match (event.kind(), partner_mark) {
-            (EventKind::Receive, Some(from)) => messages.push(Message::Whole { from, to: at }),
+            (EventKind::Receive, Some(from)) => arrows.push(Arrow::Message { from, to: at }),
             (EventKind::Receive, None) => {
                 let lane = peer().and_then(|peer| lane_of.get(&peer).copied());
-                messages.push(Message::Comes { to: at, lane, sent: partner.is_some() });
+                if !is_said(false, lane) {
+                    arrows.push(Arrow::Comes { to: at, lane, sent: partner.is_some() });
+                }
             }
             (EventKind::Send, None) => {
                 let lane = peer().and_then(|peer| lane_of.get(&peer).copied());
-                messages.push(Message::Leaves { from: at, lane, received: partner.is_some() });
+                if !is_said(true, lane) {
+                    arrows.push(Arrow::Leaves { from: at, lane, received: partner.is_some() });
+                }
             }
             _ => {}
         }
     }
-    messages
+    arrows
+}
+
+fn order_arrows(history: &History, selection: &Selection, shown: &HashMap<usize, usize>) -> Vec<Arrow> {
+    let mark = |at: usize| shown[&selection.places[at]];
+    let edges = Restricted::new(history, selection.places.clone()).edges().into_iter();
+    let drawn = edges.filter_map(|Edge { from, to, kind }| {
+        let (from, to) = (mark(from), mark(to));
+        match kind {
+            EdgeKind::Hidden => Some(Arrow::Hidden { from, to }),
+            EdgeKind::Data => Some(Arrow::Data { from, to }),
+            EdgeKind::Step | EdgeKind::Message => None,
+        }
+    });
+    drawn.collect()
 }
 
 fn cuts(history: &History, marks: &[Mark<'_>]) -> Vec<CutLine> {

@@ -1,6 +1,7 @@
 //! Program and elaborated graph as one self-contained SVG: a column for each group, actions in the order they first happened.
 use super::style::{STYLE, escape, width};
 use super::{Arc, Graph};
+use crate::EdgeKind;
 use std::fmt::Write as _;
 
 const BOX: f64 = 30.0;
@@ -106,7 +107,7 @@ impl<'a> Plan<'a> {
     /// How far the arcs beside a column reach out: messages on the right, steps on the left.
     fn bulge(&self, group: usize, right: bool) -> f64 {
         let inside = self.graph.arcs.iter().filter(|arc| self.group(arc.from) == group && self.group(arc.to) == group);
-        let beside = inside.filter(|arc| arc.message == right && !self.is_next(arc));
+        let beside = inside.filter(|arc| is_step(arc) != right && !self.is_next(arc));
         beside.map(|arc| self.reach(arc)).fold(0.0, f64::max)
     }
 
@@ -117,7 +118,7 @@ impl<'a> Plan<'a> {
 
     /// A step straight down to the next box.
     fn is_next(&self, arc: &Arc) -> bool {
-        !arc.message && self.group(arc.from) == self.group(arc.to) && self.place[arc.to] == self.place[arc.from] + 1
+        is_step(arc) && self.group(arc.from) == self.group(arc.to) && self.place[arc.to] == self.place[arc.from] + 1
     }
 
     fn curve(&self, arc: &Arc) -> Curve {
@@ -128,7 +129,7 @@ impl<'a> Plan<'a> {
             return Curve::plain([a, a, b, b]);
         }
         if self.group(arc.from) == self.group(arc.to) {
-            let side = if arc.message { 1.0 } else { -1.0 };
+            let side = if is_step(arc) { -1.0 } else { 1.0 };
             // Leaving below the middle and arriving above it, so that both ways can be told apart.
             let (a, b) = ((from.0 + side * of_from, from.1 + 6.0), (to.0 + side * of_to, to.1 - 6.0));
             let out = side * self.reach(arc) * 4.0 / 3.0;
@@ -156,22 +157,24 @@ impl<'a> Plan<'a> {
         let length = ((d.0 - c.0).powi(2) + (d.1 - c.1).powi(2)).sqrt();
         let (dx, dy) = if length > 0.0 { ((d.0 - c.0) / length, (d.1 - c.1) / length) } else { (0.0, 1.0) };
         let back = (d.0 - dx * 9.0, d.1 - dy * 9.0);
-        let class = match (arc.message, arc.count) {
-            (true, 0) => "msg never",
-            (true, _) => "msg",
-            (false, _) => "then",
+        let (class, verb) = match (arc.kind, arc.count) {
+            (EdgeKind::Message, 0) => ("msg never", "sends to"),
+            (EdgeKind::Message, _) => ("msg", "sends to"),
+            (EdgeKind::Hidden, _) => ("msg hidden", "happened before"),
+            (EdgeKind::Data, _) => ("msg data", "accessed an object before"),
+            (EdgeKind::Step, _) => ("then", "is followed by"),
         };
-        let fill = if arc.message { "var(--msg)" } else { "var(--dim)" };
-        let said = format!(
-            "{} {} {}",
-            self.graph.spots[arc.from].label,
-            if arc.message { "sends to" } else { "is followed by" },
-            self.graph.spots[arc.to].label
-        );
+        let fill = match arc.kind {
+            EdgeKind::Message => "fill:var(--msg)",
+            EdgeKind::Data => "fill:var(--data)",
+            EdgeKind::Hidden => "fill:var(--bg);stroke:var(--msg)",
+            EdgeKind::Step => "fill:var(--dim)",
+        };
+        let said = format!("{} {verb} {}", self.graph.spots[arc.from].label, self.graph.spots[arc.to].label);
         let _ = writeln!(
             body,
             "<g class=\"arc\" data-f=\"{}\" data-t=\"{}\"><path class=\"{class}\" d=\"{}\"><title>{}: {} times</title></path>\
-             <path style=\"fill:{fill}\" d=\"M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}Z\"/></g>",
+             <path style=\"{fill}\" d=\"M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}Z\"/></g>",
             arc.from,
             arc.to,
             curve.path(),
@@ -233,6 +236,10 @@ impl<'a> Plan<'a> {
             escape(&label(spot)),
         );
     }
+}
+
+fn is_step(arc: &Arc) -> bool {
+    arc.kind == EdgeKind::Step
 }
 
 fn label(spot: &super::Spot) -> String {

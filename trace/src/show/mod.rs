@@ -2,6 +2,7 @@
 //!
 //! What a picture is of is a [`Selection`]: every view leaves out events, never the order among those it shows.
 mod dot;
+mod evidence;
 mod graph;
 mod html;
 mod labels;
@@ -11,6 +12,8 @@ mod linked;
 mod listing;
 mod page;
 mod places;
+#[cfg(test)]
+mod restricted_tests;
 mod selection;
 mod style;
 mod svg;
@@ -18,11 +21,13 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod ticks;
+mod tracks;
 
 pub use dot::dot;
+pub use evidence::{Evidence, evidence};
 pub use graph::{Arc, Graph, GraphKind, Spot};
 pub use html::html;
-pub use lanes::{CutLine, Lanes, Mark, Message};
+pub use lanes::{Arrow, CutLine, Lanes, Mark};
 pub use layout::graph_svg;
 pub use linked::linked_html;
 pub use listing::{Line, listing};

@@ -1,6 +1,6 @@
 //! Which events a picture shows.
 use crate::History;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Some events of a trace, in causal order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub struct Selection {
     pub after: usize,
     /// The event that it was made for, if it was made for one.
     pub about: Option<usize>,
+    /// Events that are highlighted, with what is written beside them.
+    pub marked: BTreeMap<usize, String>,
+    /// Pairs of events that nothing orders, joined by a line.
+    pub unordered: Vec<(usize, usize)>,
 }
 
 /// What part of a selection to show.
@@ -71,7 +75,7 @@ impl Selection {
     /// ```
     #[must_use]
     pub fn within(self, bounds: Bounds) -> Self {
-        let Self { places, before, after, about } = self;
+        let Self { places, before, after, about, marked, unordered } = self;
         let first = bounds.from.map_or(0, |from| places.partition_point(|place| *place < from));
         let end = bounds.to.map_or(places.len(), |to| places.partition_point(|place| *place <= to)).max(first);
         let room = bounds.most.unwrap_or(usize::MAX).min(end - first);
@@ -89,6 +93,8 @@ impl Selection {
             before: before + start,
             after: after + places.len() - start - room,
             about: bounds.around.or(about).or(bounds.to.filter(|_| bounds.from.is_none())),
+            marked,
+            unordered,
         }
     }
 

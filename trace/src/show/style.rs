@@ -3,18 +3,19 @@ use crate::Printable;
 
 /// Colours and type, on a light or a dark background as the reader prefers.
 pub(super) const STYLE: &str = "\
-:root{--bg:#ffffff;--ink:#1b1f24;--dim:#667080;--line:#b8c0cc;--msg:#2f6fde;--dot:#4a5361;--halt:#c0392b;--warn:#a86400;--hit:#7a3ff2;--box:#f3f5f8}\
+:root{--bg:#ffffff;--ink:#1b1f24;--dim:#667080;--line:#b8c0cc;--msg:#2f6fde;--dot:#4a5361;--halt:#c0392b;--warn:#a86400;--hit:#7a3ff2;--data:#0f8a5f;--box:#f3f5f8}\
 @media (prefers-color-scheme:dark){:root{--bg:#14171c;--ink:#e6e9ee;--dim:#98a3b3;--line:#444d5a;--msg:#72a7ff;--dot:#b4bfcd;\
---halt:#ff7b6b;--warn:#ffb454;--hit:#c9a6ff;--box:#20252d}}\
+--halt:#ff7b6b;--warn:#ffb454;--hit:#c9a6ff;--data:#5fd3a6;--box:#20252d}}\
 svg{background:var(--bg)}text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:var(--ink)}\
 .head{font-weight:700;font-size:14px;text-anchor:middle}.dim{fill:var(--dim)}.title{font-size:14px;font-weight:700}\
 .lane{stroke:var(--line);stroke-width:2}.lost{stroke:var(--warn);stroke-width:3;stroke-dasharray:3 4}\
-.msg{stroke:var(--msg);stroke-width:1.5;fill:none}.open{stroke-dasharray:5 4;stroke:var(--warn)}.away{stroke-dasharray:2 3}\
-.tip{fill:var(--msg)}.tip.open{fill:var(--warn)}\
+.msg{stroke:var(--msg);stroke-width:1.5;fill:none}.open{stroke-dasharray:5 4;stroke:var(--warn)}.away{stroke-dasharray:2 3}.data{stroke:var(--data);stroke-dasharray:7 3}.hidden{stroke-dasharray:1.5 4;stroke-linecap:round;stroke-width:2}\
+.tip{fill:var(--msg)}.tip.open{fill:var(--warn)}.tip.data{fill:var(--data);stroke:none}.tip.hidden{fill:var(--bg);stroke:var(--msg);stroke-width:1.2;stroke-dasharray:none}\
 .dot{fill:var(--dot);stroke:var(--bg);stroke-width:1.5}.dot.m{fill:var(--msg)}.dot.h{fill:var(--halt)}\
 .dot.u{fill:var(--bg);stroke:var(--warn);stroke-width:2;stroke-dasharray:3 2}\
 .label{paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}.warn{fill:var(--warn)}\
 .cut{stroke:var(--halt);stroke-width:2;stroke-dasharray:9 4;fill:none}.cutname{fill:var(--halt);font-weight:700}\
+.unordered{stroke:var(--halt);stroke-width:3;stroke-dasharray:2 5;stroke-linecap:round;opacity:.8}.found .dot{fill:var(--halt);stroke:var(--halt);stroke-width:5}.found text{font-weight:700;fill:var(--halt)}\
 .about .dot{stroke:var(--hit);stroke-width:4}.about text{font-weight:700}\
 .box{fill:var(--box);stroke:var(--line)}.then{stroke:var(--dim);stroke-width:1.2;fill:none}.never{stroke-dasharray:4 4;opacity:.7}";
 

@@ -1,7 +1,8 @@
-//! The space-time diagram as one self-contained SVG: lanes downwards, a dot for each event, an arrow for each message.
+//! The space-time diagram as one self-contained SVG: lanes downwards, a dot for each event, an arrow for
+//! each message, a dotted one for order through what is not shown, a dashed one for a dependence through a shared object.
 use super::Selection;
 use super::labels::{BESIDE, EDGE, columns, details, label, short, sides, span};
-use super::lanes::{Lanes, Message};
+use super::lanes::{Arrow, Lanes};
 use super::style::{STYLE, escape, width};
 use crate::History;
 use std::fmt::Write as _;
@@ -49,8 +50,15 @@ impl<'a> Drawing<'a> {
         let mut body = String::new();
         self.draw_lanes(&mut body);
         self.draw_cuts(&mut body);
-        for (number, message) in self.lanes.messages.iter().enumerate() {
-            self.draw_message(&mut body, number, message);
+        for (number, arrow) in self.lanes.arrows.iter().enumerate() {
+            self.draw_arrow(&mut body, number, arrow);
+        }
+        for (one, other) in &self.lanes.unordered {
+            let ((x1, y1), (x2, y2)) = (self.at(*one), self.at(*other));
+            let _ = writeln!(
+                body,
+                "<line class=\"unordered\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"><title>nothing orders these two</title></line>"
+            );
         }
         for at in 0..self.lanes.marks.len() {
             self.draw_mark(&mut body, at);
@@ -162,19 +170,21 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    fn draw_message(&self, body: &mut String, number: usize, message: &Message) {
+    fn draw_arrow(&self, body: &mut String, number: usize, arrow: &Arrow) {
         let toward = |from: f64, lane: Option<usize>, otherwise: f64| {
             let side = lane.map_or(otherwise, |lane| (self.x[lane] - from).signum());
             if side == 0.0 { otherwise } else { side }
         };
-        let (class, from, to, head) = match *message {
-            Message::Whole { from, to } => ("msg", self.at(from), self.at(to), true),
-            Message::Leaves { from, lane, received } => {
+        let (class, from, to, head) = match *arrow {
+            Arrow::Hidden { from, to } => ("msg hidden", self.at(from), self.at(to), true),
+            Arrow::Data { from, to } => ("msg data", self.at(from), self.at(to), true),
+            Arrow::Message { from, to } => ("msg", self.at(from), self.at(to), true),
+            Arrow::Leaves { from, lane, received } => {
                 let at = self.at(from);
                 let side = toward(at.0, lane, 1.0);
                 (if received { "msg away" } else { "msg open" }, at, (at.0 + side * 26.0, at.1 + ROW * 0.45), false)
             }
-            Message::Comes { to, lane, sent } => {
+            Arrow::Comes { to, lane, sent } => {
                 let at = self.at(to);
                 let side = toward(at.0, lane, -1.0);
                 (if sent { "msg away" } else { "msg open" }, (at.0 + side * 26.0, at.1 - ROW * 0.45), at, true)
@@ -191,10 +201,15 @@ impl<'a> Drawing<'a> {
         );
         if head {
             let (back, half) = ((tip.0 - dx * 9.0, tip.1 - dy * 9.0), 4.0);
-            let open = if class == "msg open" { "tip open" } else { "tip" };
+            let tip_class = match class {
+                "msg open" => "tip open",
+                "msg hidden" => "tip hidden",
+                "msg data" => "tip data",
+                _ => "tip",
+            };
             let _ = write!(
                 body,
-                "<path class=\"{open}\" d=\"M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}Z\"/>",
+                "<path class=\"{tip_class}\" d=\"M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}Z\"/>",
                 tip.0,
                 tip.1,
                 back.0 - dy * half,
@@ -210,7 +225,11 @@ impl<'a> Drawing<'a> {
         let (history, mark) = (self.lanes.history, &self.lanes.marks[at]);
         let event = &history.events[mark.place];
         let (x, y) = self.at(at);
-        let about = if self.lanes.about == Some(mark.place) { " about" } else { "" };
+        let about = match (&mark.marked, self.lanes.about == Some(mark.place)) {
+            (Some(_), _) => " found",
+            (None, true) => " about",
+            (None, false) => "",
+        };
         let _ = write!(
             body,
             "<g class=\"event{about}\" id=\"e{at}\"><title>{}</title>",

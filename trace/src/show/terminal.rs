@@ -1,20 +1,17 @@
-//! The space-time diagram as text: a column for each node, a line for each event, messages between the columns.
+//! The space-time diagram as text: a column for each node, a line for each event, arrows between the columns.
 use super::Selection;
-use super::lanes::{Lanes, Message};
+use super::lanes::Lanes;
 use super::listing::partner;
+use super::tracks::{Passing, Tracks};
 use crate::{History, Past};
-use std::collections::HashMap;
 use stillpoint_core::EventKind;
-
-/// Messages under way at once that are drawn beside a lane, on each side; more are only named.
-const MOST_TRACKS: usize = 4;
 
 /// Draws a selection, line by line.
 #[must_use]
 pub fn diagram(history: &History, selection: &Selection) -> Vec<String> {
     let lanes = Lanes::new(history, selection);
     let lines = Lines::of(&lanes);
-    let tracks = Tracks::of(&lanes, &lines);
+    let tracks = Tracks::of(&lanes, &lines.of_mark);
     let mut passing = Passing::default();
     let columns = tracks.columns(&lanes);
     let width = columns.last().map_or(0, |last| last + 2 + 2 * tracks.count(lanes.nodes.len() - 1, true));
@@ -133,150 +130,5 @@ impl Lines {
             of_mark[at] = what.len() - 1;
         }
         Self { count: what.len(), what, of_mark }
-    }
-}
-
-/// Where messages run between their ends: beside the sender's lane, on the receiver's side.
-struct Tracks {
-    /// For each message with both ends: mark of the send, of the receive, to the right, which track if there is one.
-    whole: Vec<(usize, usize, bool, Option<usize>)>,
-    /// The same by the mark of either end.
-    of_mark: HashMap<usize, usize>,
-    /// The others: mark, to the right, an arrow towards the mark.
-    halves: HashMap<usize, (bool, bool)>,
-    lines: Vec<usize>,
-    lane_of: Vec<usize>,
-    counts: Vec<[usize; 2]>,
-}
-
-impl Tracks {
-    fn of(lanes: &Lanes<'_>, lines: &Lines) -> Self {
-        let lane_of: Vec<usize> = lanes.marks.iter().map(|mark| mark.lane).collect();
-        let mut tracks = Self {
-            whole: Vec::new(),
-            of_mark: HashMap::new(),
-            halves: HashMap::new(),
-            lines: lines.of_mark.clone(),
-            lane_of,
-            counts: vec![[0; 2]; lanes.nodes.len()],
-        };
-        // The line from which on each track is free again.
-        let mut free: HashMap<(usize, bool), Vec<usize>> = HashMap::new();
-        let mut messages = lanes.messages.clone();
-        messages.sort_by_key(|message| match message {
-            Message::Whole { from, .. } | Message::Leaves { from, .. } => lines.of_mark[*from],
-            Message::Comes { to, .. } => lines.of_mark[*to],
-        });
-        for message in messages {
-            match message {
-                Message::Whole { from, to } => {
-                    let (lane, right) = (tracks.lane_of[from], tracks.lane_of[to] > tracks.lane_of[from]);
-                    let (begins, ends) = (lines.of_mark[from], lines.of_mark[to]);
-                    let free = free.entry((lane, right)).or_default();
-                    let track = match free.iter().position(|until| *until < begins) {
-                        Some(track) => Some(track),
-                        None if free.len() < MOST_TRACKS => {
-                            free.push(0);
-                            Some(free.len() - 1)
-                        }
-                        None => None,
-                    };
-                    if let Some(track) = track {
-                        free[track] = ends;
-                        tracks.counts[lane][usize::from(right)] = free.len();
-                    }
-                    tracks.of_mark.extend([(from, tracks.whole.len()), (to, tracks.whole.len())]);
-                    tracks.whole.push((from, to, right, track));
-                }
-                Message::Leaves { from, lane, .. } => {
-                    tracks.halves.insert(from, (lane.is_none_or(|lane| lane > tracks.lane_of[from]), false));
-                }
-                Message::Comes { to, lane, .. } => {
-                    tracks.halves.insert(to, (lane.is_some_and(|lane| lane > tracks.lane_of[to]), true));
-                }
-            }
-        }
-        tracks
-    }
-
-    /// Tracks beside a lane.
-    fn count(&self, lane: usize, right: bool) -> usize {
-        self.counts.get(lane).map_or(0, |counts| counts[usize::from(right)])
-    }
-
-    /// The column of each lane: room for tracks, stubs and names.
-    fn columns(&self, lanes: &Lanes<'_>) -> Vec<usize> {
-        let names: Vec<usize> = lanes.nodes.iter().map(|node| lanes.history.node_name(*node).chars().count()).collect();
-        let mut columns = Vec::new();
-        let mut at = names.first().map_or(0, |name| (name / 2).max(3 + 2 * self.count(0, false)));
-        for lane in 0..lanes.nodes.len() {
-            columns.push(at);
-            let between = 2 * (self.count(lane, true) + self.count(lane + 1, false)) + 4;
-            let next_name = names.get(lane + 1).map_or(0, |name| name / 2);
-            at += between.max(names[lane].div_ceil(2) + next_name + 2);
-        }
-        columns
-    }
-
-    fn column(&self, columns: &[usize], from: usize, right: bool, track: usize) -> usize {
-        let lane = columns[self.lane_of[from]];
-        if right { lane + 2 * (track + 1) } else { lane - 2 * (track + 1) }
-    }
-
-    /// Draws the end of a message at a mark.
-    fn draw_ends(&self, lanes: &Lanes<'_>, row: &mut [char], columns: &[usize], mark: usize) {
-        let at = columns[lanes.marks[mark].lane];
-        if let Some((right, comes)) = self.halves.get(&mark) {
-            let (near, far) = if *right { (at + 1, at + 2) } else { (at - 1, at - 2) };
-            let arrow = if *right { '◀' } else { '▶' };
-            row[near] = if *comes { arrow } else { '─' };
-            if let Some(cell) = row.get_mut(far) {
-                *cell = if *comes { '?' } else { '╴' };
-            }
-        }
-        let Some((from, _, right, track)) = self.of_mark.get(&mark).map(|message| self.whole[*message]) else { return };
-        let sends = from == mark;
-        let Some(track) = track else {
-            // No room: the label names the other end.
-            let near = if right == sends { at + 1 } else { at - 1 };
-            row[near] = '⋯';
-            return;
-        };
-        let bend = self.column(columns, from, right, track);
-        for cell in &mut row[at.min(bend)..=at.max(bend)] {
-            *cell = if matches!(cell, '│' | '┊') { '┼' } else { '─' };
-        }
-        row[bend] = match (sends, right) {
-            (true, true) => '╮',
-            (true, false) => '╭',
-            (false, true) => '╰',
-            (false, false) => '╯',
-        };
-        if !sends {
-            if right { row[at - 1] = '▶' } else { row[at + 1] = '◀' }
-        }
-    }
-}
-
-/// The messages under way, from line to line.
-#[derive(Default)]
-struct Passing {
-    next: usize,
-    under_way: Vec<usize>,
-}
-
-impl Passing {
-    fn draw(&mut self, tracks: &Tracks, row: &mut [char], columns: &[usize], line: usize) {
-        while tracks.whole.get(self.next).is_some_and(|(from, ..)| tracks.lines[*from] < line) {
-            self.under_way.push(self.next);
-            self.next += 1;
-        }
-        self.under_way.retain(|message| tracks.lines[tracks.whole[*message].1] > line);
-        for message in &self.under_way {
-            let (from, _, right, track) = tracks.whole[*message];
-            if let Some(track) = track {
-                row[tracks.column(columns, from, right, track)] = '┊';
-            }
-        }
     }
 }

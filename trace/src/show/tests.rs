@@ -2,7 +2,7 @@
 use super::*;
 use crate::export::{Format, export};
 use crate::is_unprintable;
-use crate::{Builder, History, Item, Sketch};
+use crate::{Builder, EdgeKind, History, Item, Sketch};
 use proptest::prelude::*;
 use std::path::Path;
 use stillpoint_core::{Event, EventKind};
@@ -101,11 +101,13 @@ fn every_event_maps_to_one_action_and_every_action_to_one_template() {
     }
     for graph in [&program, &elaborated, &events] {
         assert_eq!(graph.spots.iter().map(|spot| spot.count).sum::<u64>() as usize, history.events.len());
-        let taken = |message| graph.arcs.iter().filter(|arc| arc.message == message).map(|arc| arc.count).sum::<u64>();
-        assert_eq!((taken(true), taken(false)), (4, history.events.len() as u64 - 3), "arcs are folded, none is lost");
+        let taken = |kind| graph.arcs.iter().filter(|arc| arc.kind == kind).map(|arc| arc.count).sum::<u64>();
+        let steps = history.events.len() as u64 - 3;
+        assert_eq!((taken(EdgeKind::Message), taken(EdgeKind::Step)), (4, steps), "arcs are folded, none is lost");
+        assert_eq!(taken(EdgeKind::Hidden), 0, "nothing is hidden");
     }
     assert!(
-        program.arcs.iter().any(|arc| arc.message && arc.count == 0),
+        program.arcs.iter().any(|arc| arc.kind == EdgeKind::Message && arc.count == 0),
         "channels that nobody used are in the program"
     );
 }
@@ -118,8 +120,8 @@ fn the_halts_of_one_halt_lie_on_one_line_and_messages_in_flight_cross_it() {
     let row = |mark: &usize| lanes.marks[*mark].row;
     assert_eq!((cut.halt, cut.marks.len()), (1, 3));
     assert!(cut.marks.iter().all(|mark| row(mark) == row(&cut.marks[0])));
-    let crossing = lanes.messages.iter().filter(
-        |message| matches!(message, Message::Whole { from, to } if row(from) < row(&cut.marks[0]) && row(to) > row(&cut.marks[0])),
+    let crossing = lanes.arrows.iter().filter(
+        |arrow| matches!(arrow, Arrow::Message { from, to } if row(from) < row(&cut.marks[0]) && row(to) > row(&cut.marks[0])),
     );
     assert_eq!(crossing.count(), 1);
 }
@@ -226,7 +228,7 @@ fn names_that_change_the_display_are_escaped_in_every_picture_and_export() {
     ];
     let exports = [Format::Shiviz, Format::Json, Format::Csv].map(|format| {
         let mut bytes = Vec::new();
-        export(&history, format, &mut bytes).unwrap();
+        export(&crate::View::EVERYTHING.of(&history), format, &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
     });
     for text in pictures.iter().chain(&exports) {
@@ -342,8 +344,8 @@ proptest! {
                 }
             }
         }
-        for message in &lanes.messages {
-            if let Message::Whole { from, to } = message {
+        for arrow in &lanes.arrows {
+            if let Arrow::Message { from, to } | Arrow::Hidden { from, to } | Arrow::Data { from, to } = arrow {
                 prop_assert!(lanes.marks[*from].row < lanes.marks[*to].row);
             }
         }

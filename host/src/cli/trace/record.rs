@@ -1,6 +1,7 @@
 //! `stillpoint trace record` - drain the logs of all nodes into a file while they run.
 use super::counted::Counted;
 use super::follow::{Followed, Screen};
+use super::live::{self, Checked, LiveCheck};
 use crate::cli::{CliError, Context, Exit, Output, Report};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -20,7 +21,9 @@ use stillpoint::trace::{Chunk, Header, NodeSum, Printable, Recorder, View, heade
                         With --follow each event is shown once all that happened before it was, with what was dropped; a node that \
                         is silent is waited for two seconds, and what is shown without it says so. The file has everything, whatever \
                         --only shows. When whoever reads the events has gone, as `head` does, the recording ends in order.\n\n\
-                        Examples:\n  stillpoint trace record run.trace\n  stillpoint trace record run.trace --follow --only kinds=send,recv\n  stillpoint trace record run.trace --events 100000"
+                        With --check failures of `pred` and `not parallel` are told while it records; other checks, and all that is not \
+                        certain, when it ends. Exit code 1 if something fails or cannot be told.\n\n\
+                        Examples:\n  stillpoint trace record run.trace\n  stillpoint trace record run.trace --follow --only kinds=send,recv\n  stillpoint trace record run.trace --events 100000\n  stillpoint trace record run.trace --check ring.model --halt"
 )]
 pub struct Args {
     /// The file to make.
@@ -37,6 +40,12 @@ pub struct Args {
     /// Show only some: nodes=A,B or kinds=send,recv or actions=send(out),lap. What is left out still orders what is shown.
     #[arg(long, value_name = "WHAT=NAMES", requires = "follow")]
     only: Vec<String>,
+    /// Check this model meanwhile: a failure is told when it is certain. The finished file is checked, too.
+    #[arg(long, value_name = "MODEL")]
+    check: Option<PathBuf>,
+    /// Halt all nodes consistently at the first failure, and end the recording.
+    #[arg(long, requires = "check")]
+    halt: bool,
 }
 
 #[derive(Serialize)]
@@ -51,6 +60,9 @@ struct Result_ {
     /// What was shown meanwhile, if it was followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     followed: Option<Followed>,
+    /// What the model says, if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked: Option<Checked>,
 }
 
 /// How long rings are left alone when they were empty: a ring of 64 KiB fills in 60 ms at 1 MiB/s.
@@ -61,6 +73,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let system_file = context.file()?.path.display().to_string();
     let interrupted = context.interrupt_flag();
+    let model = args.check.as_deref().map(live::model).transpose()?;
     super::give_chosen(context)?;
     let system = context.system()?;
     let view = |header: &Header| View::parse(&args.only, header).map_err(|error| CliError::Usage(error.to_string()));
@@ -68,27 +81,36 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         // What cannot be shown is said before a file is made.
         view(&header_of(system, &system_file)?)?;
     }
+    if let Some(model) = &model {
+        LiveCheck::new(model.clone(), &header_of(system, &system_file)?, out)?;
+    }
     let mut recorder = Recorder::start(system, &system_file, &args.file)?;
     let screen = args.follow.then(|| Ok::<_, CliError>(Screen::new(recorder.header(), view(recorder.header())?, out)));
     let mut screen = screen.transpose()?;
+    let mut checker = model.map(|model| LiveCheck::new(model, recorder.header(), out)).transpose()?;
     let mut news = News::new(&recorder, args.follow);
     let until = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     loop {
-        let moved = recorder.poll_each(system, &mut |chunk| watch(&mut screen, chunk))?;
+        let moved = recorder.poll_each(system, &mut |chunk| watch(&mut screen, &mut checker, chunk))?;
+        let elapsed = recorder.elapsed();
+        let checks = checker.as_mut().map(|checker| checker.look(elapsed, system, args.halt));
+        let is_halted = checks.transpose()?.unwrap_or(false);
         let is_open = screen.as_mut().is_none_or(|screen| screen.show(recorder.elapsed()));
         news.tell(&recorder, |line| out.say("recording", line));
         let events: u64 = recorder.sums().map(|node| node.events + node.unplaced).sum();
         let enough =
             args.events.is_some_and(|most| events >= most) || until.is_some_and(|until| Instant::now() >= until);
-        if enough || !is_open || interrupted.load(Ordering::Relaxed) {
+        if enough || !is_open || is_halted || interrupted.load(Ordering::Relaxed) {
             break;
         }
         if moved == 0 {
             std::thread::sleep(PAUSE);
         }
     }
-    let mut result = finish(&mut recorder, system, args, &mut screen)?;
+    let mut result = finish(&mut recorder, system, args, &mut screen, &mut checker)?;
     news.clear();
+    result.checked = checker.map(|checker| checker.finish(&args.file)).transpose()?;
+    let holds = result.checked.as_ref().is_none_or(Checked::holds);
     match screen {
         Some(screen) => {
             result.followed = Some(screen.finish());
@@ -96,11 +118,14 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         }
         None => out.print(&result),
     }
-    Ok(Exit::Ok)
+    Ok(if holds { Exit::Ok } else { Exit::Bad })
 }
 
 /// Hands what was saved to whoever follows.
-fn watch(screen: &mut Option<Screen>, chunk: &Chunk) {
+fn watch(screen: &mut Option<Screen>, checker: &mut Option<LiveCheck>, chunk: &Chunk) {
+    if let Some(checker) = checker {
+        checker.take(chunk);
+    }
     if let Some(screen) = screen {
         screen.take(chunk);
     }
@@ -126,12 +151,21 @@ fn finish(
     system: &mut System,
     args: &Args,
     screen: &mut Option<Screen>,
+    checker: &mut Option<LiveCheck>,
 ) -> Result<Result_, CliError> {
-    recorder.finish_each(system, &mut |chunk| watch(screen, chunk))?;
+    recorder.finish_each(system, &mut |chunk| watch(screen, checker, chunk))?;
     let nodes: Vec<NodeSum> = recorder.sums().cloned().collect();
     let (seconds, saved) = (recorder.elapsed().as_secs_f64(), recorder.saved());
     let rate = recorder.drain_rate(system)?;
-    Ok(Result_ { file: args.file.clone(), seconds, saved, drain_mib_per_second: rate, nodes, followed: None })
+    Ok(Result_ {
+        file: args.file.clone(),
+        seconds,
+        saved,
+        drain_mib_per_second: rate,
+        nodes,
+        followed: None,
+        checked: None,
+    })
 }
 
 /// What is shown while it records: a line for each node on a terminal, otherwise one line a second for all.
@@ -187,6 +221,13 @@ impl Report for Result_ {
         }
         let (file, seconds, rate) = (self.file.display(), self.seconds, self.drain_mib_per_second);
         let saved = self.saved;
-        writeln!(f, "recorded {seconds:.1} s into {file}: {saved} bytes; a board can be drained at {rate:.1} MiB/s")
+        writeln!(f, "recorded {seconds:.1} s into {file}: {saved} bytes; a board can be drained at {rate:.1} MiB/s")?;
+        let Some(Checked { violations, most_held, report, .. }) = &self.checked else { return Ok(()) };
+        write!(f, "{report}")?;
+        writeln!(
+            f,
+            "{} failures were told while it recorded; at most {most_held} records and events were held",
+            violations.len()
+        )
     }
 }

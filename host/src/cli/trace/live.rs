@@ -1,0 +1,108 @@
+//! Checks while it is recorded, and the verdict on the finished file.
+use crate::cli::{CliError, Output};
+use serde::Serialize;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use stillpoint::System;
+use stillpoint::trace::{Chunk, Follower, Header, History};
+use stillpoint_trace::check::{Live, Model, Options, Report, Source, Verdict, Violation, check, parse};
+
+/// How long a halt at a violation may take.
+const HALT_LIMIT: Duration = Duration::from_secs(5);
+
+/// What live checking did.
+#[derive(Serialize)]
+pub struct Checked {
+    /// Violations that were certain while it ran.
+    pub violations: Vec<String>,
+    /// The most events that were kept because something about them was undecided.
+    pub most_held: usize,
+    /// The halt at the first violation, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub halt: Option<u16>,
+    /// The verdict on the finished file.
+    pub report: Report,
+}
+
+/// Follows a recording and checks it.
+pub struct LiveCheck {
+    models: Vec<Model>,
+    follower: Follower,
+    live: Live,
+    violations: Vec<String>,
+    most_held: usize,
+    halt: Option<u16>,
+    out: Output,
+}
+
+/// Reads a model.
+pub fn model(path: &Path) -> Result<Model, CliError> {
+    let name = path.display().to_string();
+    let text = stillpoint::input_file::read_text(path)
+        .map_err(|error| CliError::Usage(format!("cannot read {name}: {error}")))?;
+    parse(&Source { name, text }).map_err(|error| CliError::Usage(error.to_string()))
+}
+
+impl LiveCheck {
+    /// For the system that a header describes. Names that it does not have are an error.
+    pub fn new(model: Model, header: &Header, out: Output) -> Result<Self, CliError> {
+        let models = vec![model];
+        let live = Live::new(&models, header).map_err(|error| CliError::Usage(error.to_string()))?;
+        if live.left() > 0 {
+            out.say("check", format!("{} checks are made when the recording ends", live.left()));
+        }
+        let follower = Follower::new(header);
+        Ok(Self { models, follower, live, violations: Vec::new(), most_held: 0, halt: None, out })
+    }
+
+    /// A piece of a log was saved.
+    pub fn take(&mut self, chunk: &Chunk) {
+        let Self { follower, live, violations, most_held, out, .. } = self;
+        follower.chunk(chunk, &mut |event, clock| {
+            tell(live.event(event, clock), violations, *out);
+            *most_held = live.held().max(*most_held);
+        });
+        *most_held = (follower.held() + live.held()).max(*most_held);
+    }
+
+    /// All logs were read once more. With `halts` the system is halted at the first violation; returns whether it was.
+    pub fn look(&mut self, elapsed: Duration, system: &mut System, halts: bool) -> Result<bool, CliError> {
+        let Self { follower, live, violations, out, .. } = self;
+        follower.wait_no_longer(elapsed.as_micros() as u64, &mut |event, clock| {
+            tell(live.event(event, clock), violations, *out);
+        });
+        if !halts || self.violations.is_empty() || self.halt.is_some() {
+            return Ok(self.halt.is_some());
+        }
+        let began = Instant::now();
+        let halted = system.halt_all(None, HALT_LIMIT)?;
+        self.halt = Some(halted.halt.0);
+        let certified = if halted.is_certified() { "certified" } else { "without a certificate: see `stillpoint cut`" };
+        let took = began.elapsed().as_secs_f64() * 1000.0;
+        self.out.say("halted", format!("all nodes, halt {}, in {took:.0} ms, {certified}", halted.halt.0));
+        Ok(true)
+    }
+
+    /// Checks the finished file.
+    pub fn finish(self, file: &Path) -> Result<Checked, CliError> {
+        let history = History::load(file, |_| std::ops::ControlFlow::Continue(()))?.causality();
+        let report =
+            check(&self.models, &history, &Options::default()).map_err(|error| CliError::Usage(error.to_string()))?;
+        Ok(Checked { violations: self.violations, most_held: self.most_held, halt: self.halt, report })
+    }
+}
+
+fn tell(found: Vec<Violation>, violations: &mut Vec<String>, out: Output) {
+    for Violation { place, what, .. } in found {
+        let text = format!("{place}: {what}");
+        out.say("wrong", &text);
+        violations.push(text);
+    }
+}
+
+impl Checked {
+    /// Whether all that was expected holds.
+    pub fn holds(&self) -> bool {
+        self.violations.is_empty() && self.report.count(Verdict::Holds) == self.report.checks.len()
+    }
+}

@@ -112,6 +112,10 @@ impl Report for Result_ {
         for node in &self.cut.nodes {
             self.node(f, node)?;
         }
+        if !self.cut.tasks.tasks.is_empty() {
+            heading(f, "tasks")?;
+            super::tasks::table(f, &self.cut.tasks.tasks, self.full)?;
+        }
         heading(f, "in flight")?;
         let held: Vec<_> = self.cut.channels.iter().filter(|channel| !channel.in_flight.is_empty()).collect();
         for channel in &held {

@@ -154,7 +154,7 @@ impl System {
         }
         let stacks: Vec<_> = addresses.iter().zip(&nodes).map(|(at, node)| (*at, node.backtrace.clone())).collect();
         let is_still = standing || self.boards().iter().all(|board| board.dumped().is_some());
-        let tasks = if is_still { self.tasks_with(&stacks, &mut debug)? } else { TaskReport::default() };
+        let tasks = if is_still { self.tasks_with(&stacks, cut, &mut debug)? } else { TaskReport::default() };
         let pairs: Vec<_> = addresses.into_iter().zip(&cut.nodes).collect();
         let rates: Vec<_> = self.boards().iter().map(|board| board.firmware().counter_rate).collect();
         let halt = cut.check_sized(&[]).ok().map(|(halt, _)| halt.0);

@@ -14,6 +14,7 @@ mod check;
 mod completions;
 mod context;
 mod cut;
+mod cut_history;
 mod cut_saved;
 mod delete;
 mod detect;

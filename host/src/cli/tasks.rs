@@ -18,13 +18,16 @@ use stillpoint::tasks::{Link, Task, TaskReport, TaskState};
 #[command(
     after_help = "States: running (a core is polling it; its backtrace is shown), ready (it waits for its executor), waiting (it \
                   waits to be woken), ended, never spawned. A task without a node was never spawned, or its executor does not \
-                  say on which core it runs.\n\nExample:\n  stillpoint halt && stillpoint tasks\n  stillpoint tasks left0\n  \
+                  say on which core it runs.\n\nExample:\n  stillpoint halt && stillpoint tasks\n  stillpoint tasks left0\n  stillpoint tasks --why\n  \
                   stillpoint tasks --json | jq '.tasks[] | select(.state == \"waiting\") | .line'\n  stillpoint tasks --from crash.dump"
 )]
 pub struct Args {
     /// Only the tasks of these nodes.
     #[arg(value_name = "NODE")]
     nodes: Vec<String>,
+    /// Show why tasks wait: what for, which task holds the other end, and what that one does.
+    #[arg(long)]
+    why: bool,
     #[command(flatten)]
     pub(super) look: super::Look,
 }
@@ -33,6 +36,8 @@ pub struct Args {
 struct Answer {
     #[serde(flatten)]
     report: TaskReport,
+    #[serde(skip)]
+    why: bool,
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
@@ -47,7 +52,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     }
     let mut report = system.tasks(&mut DebugInfo::default())?;
     report.tasks.retain(|task| chosen.is_empty() || task.node.as_ref().is_some_and(|node| chosen.contains(node)));
-    out.print(&Answer { report });
+    out.print(&Answer { report, why: args.why });
     Ok(Exit::Ok)
 }
 
@@ -56,7 +61,10 @@ impl Report for Answer {
         if self.report.tasks.is_empty() {
             writeln!(f, "no tasks")?;
         }
-        table(f, &self.report.tasks, true)?;
+        match self.why {
+            true => reasons(f, &self.report.tasks)?,
+            false => table(f, &self.report.tasks, true)?,
+        }
         let warn = paint::WARN;
         self.report.notes.iter().try_for_each(|note| writeln!(f, "{warn}{note}{warn:#}"))
     }
@@ -92,6 +100,41 @@ pub(super) fn table(f: &mut fmt::Formatter<'_>, tasks: &[Task], with_chains: boo
         if with_chains {
             task.chain.as_ref().map_or(Ok(()), |chain| links(f, chain, indent))?;
             running(f, task, indent)?;
+        }
+    }
+    Ok(())
+}
+
+/// A line for each thing that a task waits for, with the task at the other end and what that one does.
+fn reasons(f: &mut fmt::Formatter<'_>, tasks: &[Task]) -> fmt::Result {
+    let ids = tasks.iter().map(|task| task.id().len()).max().unwrap_or(0);
+    for task in tasks.iter().filter(|task| task.is_spawned()) {
+        let (name, line) = (paint::NAME, task.line.as_ref().map_or_else(String::new, |line| format!(" at {line}")));
+        writeln!(f, "  {name}{:ids$}{name:#}  {}{line}", task.id(), task.state)?;
+        for wait in &task.waits {
+            write!(f, "  {:ids$}  waits for {}", "", wait.thing)?;
+            match wait.remaining {
+                Some(left) if left < 0.0 => write!(f, ", which ended {:.1} ms ago", -left)?,
+                Some(left) => write!(f, " of {left:.1} ms")?,
+                None => {}
+            }
+            match wait.in_flight {
+                Some(1) => write!(f, ", 1 message is on its way")?,
+                Some(count) if count > 1 => write!(f, ", {count} messages are on their way")?,
+                _ => {}
+            }
+            match (wait.tasks.as_slice(), &wait.node, &wait.doing) {
+                ([], Some(node), _) => write!(f, ", from {node}, where no task holds the other end")?,
+                ([one], _, Some(doing)) => write!(f, ", from {one}, which is {doing}")?,
+                ([first, ..], _, Some(doing)) => {
+                    write!(f, ", from {}; {first} is {doing}", wait.tasks.join(" or "))?;
+                }
+                _ => {}
+            }
+            if wait.circle {
+                write!(f, "  {}a circle of waits{:#}", paint::BAD, paint::BAD)?;
+            }
+            writeln!(f)?;
         }
     }
     Ok(())

@@ -39,6 +39,7 @@ impl<'a> Follower<'a> {
             line: None,
             note: None,
             awaits: Vec::new(),
+            closure: None,
             place: Some(at),
             variables: Vec::new(),
         };
@@ -170,6 +171,7 @@ impl<'a> Follower<'a> {
         let Some(closure) = self.types.field(at, "f") else { return };
         let path = without_parameters(&self.types.type_path(closure.ty)).replace("{closure_env#", "{closure#");
         link.line = self.index.closures.get(&path).cloned();
+        link.closure = Some(path);
         if link.line.is_none() {
             link.note = Some("the line of its closure was optimized out".into());
         }

@@ -1,12 +1,12 @@
 //! The tasks of every board of a halted system.
 use super::chain::{Follower, function_name};
-use super::running::{Candidate, Polled, polled};
+use super::running::{Candidate, Polled, polled, read_word};
 use super::storage::{Header, Pool, Storage, header, pender_context, pools};
 use super::{Task, TaskReport, TaskState};
 use crate::backtrace::{Backtrace, FrameKind};
 use crate::debug_info::DebugInfo;
-use crate::dwarf::{DebugTypes, FutureIndex, Line, Place};
-use crate::{Board, MemoryError, NodeAddress, System, SystemError};
+use crate::dwarf::{DebugTypes, FutureIndex, Line, Place, Whereabouts};
+use crate::{Board, Cut, MemoryError, NodeAddress, System, SystemError};
 
 /// A task that was found, and what its header says.
 struct Seen {
@@ -28,7 +28,8 @@ impl System {
         self.while_frozen(|system| {
             let addresses = system.addresses().into_iter();
             let backtraces: Vec<_> = addresses.map(|at| (at, system.stack_of(at, debug).ok())).collect();
-            system.tasks_with(&backtraces, debug)
+            let cut = system.read_cut()?;
+            system.tasks_with(&backtraces, &cut, debug)
         })
     }
 
@@ -56,6 +57,7 @@ impl System {
     pub(crate) fn tasks_with(
         &mut self,
         backtraces: &[(NodeAddress, Option<Backtrace>)],
+        cut: &Cut,
         debug: &mut DebugInfo,
     ) -> Result<TaskReport, SystemError> {
         let mut report = TaskReport::default();
@@ -78,6 +80,7 @@ impl System {
         }
         let order = |task: &Task| (task.on, task.at.map_or(usize::MAX, |at| at.core), task.address);
         report.tasks.sort_by_key(order);
+        self.explain_waits(&mut report.tasks, cut, debug);
         Ok(report)
     }
 }
@@ -106,6 +109,7 @@ impl Look<'_> {
         for pool in &pools {
             self.pool(board, pool, &mut seen)?;
         }
+        self.place_executors(board, backtraces, &mut seen);
         self.mark_running(board, backtraces, &mut seen);
         for seen in &mut seen {
             self.describe(board, seen, backtraces);
@@ -130,9 +134,11 @@ impl Look<'_> {
             line: None,
             chain: None,
             backtrace: None,
+            waits: Vec::new(),
             note: None,
             at: None,
             on: self.board,
+            stale: None,
         };
         // Every header has the same form, so any type of storage will do to read one of a future that is not known.
         let Some(any) = pool.storage.or_else(|| self.index.storages.values().next().copied()) else { return Ok(()) };
@@ -172,6 +178,29 @@ impl Look<'_> {
             seen.push(Seen { task, place, header, core });
         }
         Ok(())
+    }
+
+    /// Finds the cores of executors that do not say where they run: one is a variable of the frames of its core.
+    fn place_executors(&self, board: &mut Board, backtraces: &[(usize, Option<&Backtrace>)], seen: &mut [Seen]) {
+        let is_lost = |of: &Seen| of.core.is_none() && of.header.executor != 0;
+        for (core, backtrace) in backtraces {
+            for frame in backtrace.iter().flat_map(|backtrace| &backtrace.raw) {
+                if !seen.iter().any(is_lost) {
+                    return;
+                }
+                let mut word = |address: u64| read_word(board.memory(), address);
+                let locals = self.types.locals(frame.address.into(), &frame.registers, &mut word);
+                let values: Vec<u32> =
+                    locals.into_iter().filter_map(|local| first_word(&local.at, &mut word)).collect();
+                for seen in seen.iter_mut().filter(|of| is_lost(of)) {
+                    if values.iter().any(|value| u64::from(*value) == seen.header.executor) {
+                        seen.core = Some(*core);
+                        seen.task.at = Some(NodeAddress { board: self.board, core: *core });
+                        seen.task.node = Some(board.node_name(*core));
+                    }
+                }
+            }
+        }
     }
 
     /// Finds the tasks that cores are polling.
@@ -225,6 +254,8 @@ impl Look<'_> {
                 let backtrace = backtraces.iter().find(|(core, _)| Some(*core) == seen.core).and_then(|(_, of)| *of);
                 seen.task.backtrace = backtrace.cloned();
                 seen.task.line = backtrace.and_then(|of| running_line(of, &seen.task.path));
+                let mut follower = Follower::new(self.types, self.index, board.memory());
+                seen.task.stale = Some(follower.chain(inside(self.types, future)));
             }
             TaskState::Ready | TaskState::Waiting => {
                 let mut follower = Follower::new(self.types, self.index, board.memory());
@@ -242,6 +273,15 @@ impl Look<'_> {
                 seen.task.chain = Some(chain);
             }
         }
+    }
+}
+
+/// The first word of a variable.
+fn first_word(at: &Whereabouts, word: &mut dyn FnMut(u64) -> Option<u32>) -> Option<u32> {
+    match at {
+        Whereabouts::Memory(address) => word(*address),
+        Whereabouts::Bytes(bytes) => bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)),
+        Whereabouts::Gone => None,
     }
 }
 

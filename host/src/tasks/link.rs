@@ -33,6 +33,9 @@ pub struct Link {
     pub note: Option<String>,
     /// What it awaits: one future, or all that a `select` or a `join` polls.
     pub awaits: Vec<Link>,
+    /// The path of the closure of a `poll_fn`.
+    #[serde(skip)]
+    pub(crate) closure: Option<String>,
     /// Where it lies in memory.
     #[serde(skip)]
     pub(crate) place: Option<Place>,
@@ -63,22 +66,17 @@ impl Link {
     /// The name without the modules: `Inbox::recv`, `pass`.
     #[must_use]
     pub fn short_name(&self) -> &str {
-        let path = self.name.as_str();
-        let mut from = path.len();
-        // A type before the function belongs to its name.
-        for part in path.rsplit("::") {
-            from -= part.len();
-            let is_type = part.starts_with(|letter: char| letter.is_ascii_uppercase());
-            let is_first = from + part.len() == path.len();
-            if !is_first && !is_type && !part.starts_with('{') {
-                return &path[from + part.len() + 2..];
+        let is_type = |part: &str| part.starts_with(|letter: char| letter.is_ascii_uppercase());
+        let mut from = self.name.rfind("::").map_or(0, |at| at + 2);
+        // The types before it belong to the name of a method or a variant.
+        while let Some(outer) = self.name[..from].strip_suffix("::") {
+            let start = outer.rfind("::").map_or(0, |at| at + 2);
+            if !is_type(&outer[start..]) {
+                break;
             }
-            if is_first && is_type {
-                return &path[from..];
-            }
-            from = from.saturating_sub(2);
+            from = start;
         }
-        path
+        &self.name[from..]
     }
 }
 
@@ -96,6 +94,7 @@ mod tests {
                 line: None,
                 note: None,
                 awaits: Vec::new(),
+                closure: None,
                 place: None,
                 variables: Vec::new(),
             };
@@ -104,6 +103,7 @@ mod tests {
         assert_eq!(short("stillpoint_agent::port::Inbox::recv"), "Inbox::recv");
         assert_eq!(short("token_ring::pass"), "pass");
         assert_eq!(short("embassy_time::timer::Timer"), "Timer");
+        assert_eq!(short("embassy_futures::join::MaybeDone::Future"), "MaybeDone::Future");
         assert_eq!(short("pass"), "pass");
         assert_eq!(short("a::b::{async_block}"), "{async_block}");
     }

@@ -3,6 +3,7 @@
 //! A task that is suspended is described by its own storage: the state of its future is the line of an `.await`, and what is
 //! awaited there is a future in turn. A task that a core is polling is described by the backtrace of that core, because its
 //! storage still says where it was suspended the last time.
+mod awaited;
 mod chain;
 mod find;
 mod link;
@@ -10,9 +11,12 @@ mod named;
 mod running;
 mod storage;
 mod variables;
+mod wait;
+mod why;
 
 pub use link::{Link, LinkKind};
 pub use variables::TaskVariable;
+pub use wait::{Wait, WaitKind};
 
 use running::read_word;
 
@@ -79,6 +83,8 @@ pub struct Task {
     pub chain: Option<Link>,
     /// Where its core stands in it. Only a task that runs.
     pub backtrace: Option<Backtrace>,
+    /// What it waits for: several things in a `select` or a `join`. Empty unless it waits.
+    pub waits: Vec<Wait>,
     /// What else there is to say.
     pub note: Option<String>,
     #[serde(skip)]
@@ -86,6 +92,9 @@ pub struct Task {
     /// The board, by its number.
     #[serde(skip)]
     pub(crate) on: usize,
+    /// The chain as it was when a task that runs was suspended the last time: only to tell which ports it holds.
+    #[serde(skip)]
+    pub(crate) stale: Option<Link>,
 }
 
 /// The tasks of a system.

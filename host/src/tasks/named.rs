@@ -26,7 +26,7 @@ impl TaskReport {
             [] => {
                 let wanted = instance.map_or_else(|| name.to_owned(), |instance| format!("{name}[{instance}]"));
                 let hint = crate::did_you_mean(name, own.iter().map(|task| task.name.as_str()));
-                Err(format!("{node} has no task {wanted}{hint}; it has {}", list(&own)))
+                Err(format!("{node} has no task {wanted}, but {}{hint}", list(&own)))
             }
             several => Err(format!("{node} has several tasks {name}; choose one of {}", list(several))),
         }

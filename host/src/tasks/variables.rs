@@ -1,6 +1,6 @@
 //! Variables of tasks: what lives across an `.await` in each future of a chain, and what the frames of a core hold.
 use super::{Task, TaskState, read_word};
-use crate::backtrace::{Backtrace, Frame, RawFrame};
+use crate::backtrace::{Backtrace, Frame, FrameKind, RawFrame};
 use crate::debug_info::DebugInfo;
 use crate::dwarf::{DebugTypes, Place, Whereabouts};
 use crate::payload::Value;
@@ -43,7 +43,7 @@ impl System {
         let board = &mut self.boards()[task.on];
         let path = board.firmware().path.clone();
         let Some(types) = debug.types(&path) else { return Ok(Vec::new()) };
-        let mut list = List { types, query, limits, found: Vec::new(), wrong: None };
+        let mut list = List { types, query, limits, found: Vec::new(), wrong: None, is_users: false, of_user: 0 };
         for (_, link) in task.chain.iter().flat_map(|chain| chain.walk()) {
             for variable in &link.variables {
                 let note = variable.is_shadowed.then(|| {
@@ -70,12 +70,14 @@ impl System {
         let board = &mut self.boards()[at.board];
         let path = board.firmware().path.clone();
         let Some(types) = debug.types(&path) else { return Ok(Vec::new()) };
-        let mut list = List { types, query, limits, found: Vec::new(), wrong: None };
+        let mut list = List { types, query, limits, found: Vec::new(), wrong: None, is_users: false, of_user: 0 };
         for frame in user_frames(backtrace) {
+            let is_user = |frame: &&Frame| frame.kind == FrameKind::User;
             let names: Vec<&Frame> = backtrace.frames.iter().filter(|of| of.address == frame.address).collect();
             let mut word = |address: u64| read_word(board.memory(), address);
             for local in types.locals(frame.address.into(), &frame.registers, &mut word) {
                 let function = names.len().checked_sub(1 + local.depth).and_then(|index| names.get(index));
+                list.is_users = function.is_some_and(|frame| is_user(frame));
                 let function = function.map_or("?", |frame| frame.function.as_str());
                 let spot = match local.at {
                     Whereabouts::Memory(address) => Spot::Memory(Place { address, ty: local.ty }),
@@ -111,6 +113,10 @@ struct List<'a> {
     found: Vec<TaskVariable>,
     /// What was wrong with a variable of the right name.
     wrong: Option<PrintError>,
+    /// Whether what is added is of the user's own code.
+    is_users: bool,
+    /// How many of those found are; they come first.
+    of_user: usize,
 }
 
 impl List<'_> {
@@ -149,7 +155,7 @@ impl List<'_> {
             }
             Spot::Gone(_) => {
                 variable.note = Some("not available: the compiler keeps it nowhere at this instruction".into());
-                self.found.push(variable);
+                self.put(variable);
                 return Ok(());
             }
         };
@@ -158,12 +164,12 @@ impl List<'_> {
                 variable.r#type = read.ty;
                 variable.address = variable.address.map(|_| read.address);
                 variable.value = Some(read.value);
-                self.found.push(variable);
+                self.put(variable);
             }
             Err(error) if wanted.is_some() => self.wrong = Some(error),
             Err(error) => {
                 variable.note = Some(error.to_string());
-                self.found.push(variable);
+                self.put(variable);
             }
         }
         Ok(())
@@ -179,7 +185,20 @@ impl List<'_> {
         }
     }
 
-    fn finish(self) -> Result<Vec<TaskVariable>, PrintError> {
+    /// Variables of libraries are told only where the user's own code has none.
+    fn put(&mut self, variable: TaskVariable) {
+        if self.is_users {
+            self.found.insert(self.of_user, variable);
+            self.of_user += 1;
+        } else {
+            self.found.push(variable);
+        }
+    }
+
+    fn finish(mut self) -> Result<Vec<TaskVariable>, PrintError> {
+        if self.of_user > 0 {
+            self.found.truncate(self.of_user);
+        }
         match self.wrong {
             Some(wrong) if self.found.is_empty() => Err(wrong),
             _ => Ok(self.found),

@@ -30,6 +30,9 @@ pub struct Args {
     /// Show every frame of every core, those of the kit and of libraries too.
     #[arg(long)]
     full: bool,
+    /// Show every task: its state and where it waits. With --full the futures inside, too.
+    #[arg(long)]
+    tasks: bool,
     #[command(flatten)]
     last: Wanted,
     #[command(flatten)]
@@ -50,6 +53,8 @@ struct Result_ {
     history: Option<LastEvents>,
     #[serde(skip)]
     full: bool,
+    #[serde(skip)]
+    with_tasks: bool,
 }
 
 /// A board that could not be attached to.
@@ -83,7 +88,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let good = cut.valid && missing.is_empty();
     let breakpoints = if good { Some(super::break_::listing(context)?) } else { None };
     let history = read(&args.last, &cut, context)?;
-    out.print(&Result_ { missing, cut, breakpoints, history, full: args.full });
+    out.print(&Result_ { missing, cut, breakpoints, history, full: args.full, with_tasks: args.tasks });
     Ok(if good { Exit::Ok } else { Exit::Bad })
 }
 
@@ -124,7 +129,7 @@ impl Report for Result_ {
         for node in &self.cut.nodes {
             self.node(f, node)?;
         }
-        if !self.cut.tasks.tasks.is_empty() {
+        if self.with_tasks {
             heading(f, "tasks")?;
             super::tasks::table(f, &self.cut.tasks.tasks, self.full)?;
         }

@@ -306,6 +306,45 @@ fn the_awaited_line_of_each_task_of_the_ring_is_what_its_last_event_implies() {
     }
 }
 
+/// What each task of a demo recorded last, and the line at which it waits after that.
+#[test]
+fn the_awaited_line_of_each_task_of_the_demos_is_what_its_last_event_implies() {
+    const PIPELINE: &str = include_str!("../../target-agent/examples/pipeline.rs");
+    const CALLS: &str = include_str!("../../target-agent/examples/rpc_timeouts.rs");
+    let rounds = std::env::var("STILLPOINT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(2);
+    let pipeline = [
+        ("square", &[("recv(", "out.send(&square).await"), ("send(", "async fn square+3")][..]),
+        ("sink", &[("", "total = total.wrapping_add(inbox.recv()")]),
+    ];
+    let calls = [
+        ("ask", &[("call(", "client.call_with_timeout"), ("return(", "late.set(client.late()+1")][..]),
+        ("answer", &[("serve(", "server.next().await+1"), ("reply(", "server.next().await")]),
+    ];
+    for (demo, source, expected) in [("pipeline", PIPELINE, &pipeline[..]), ("rpc_timeouts", CALLS, &calls[..])] {
+        let bench = Bench::running(demo);
+        let mut checked = 0;
+        for round in 0..rounds {
+            bench.expect_progress();
+            bench.run(["halt"]).expect(0);
+            let cut = bench.run(["cut", "--history", "200", "--json"]).expect(0).json();
+            let events = cut["history"]["events"].as_array().unwrap();
+            for task in cut["tasks"]["tasks"].as_array().unwrap().iter().filter(|task| task["state"] == "waiting") {
+                let Some((_, lines)) = expected.iter().find(|(name, _)| task["name"] == *name) else { continue };
+                let implied = events.iter().rev().filter(|event| event["node"] == task["node"]).find_map(|event| {
+                    lines.iter().find(|(action, _)| event["action"].as_str().unwrap().starts_with(action))
+                });
+                let Some((_, text)) = implied else { continue };
+                let (text, further) = text.split_once('+').unwrap_or((text, "0"));
+                let line = line_of(source, text) + further.parse::<u64>().unwrap();
+                assert_eq!(task["line"]["line"], line, "{demo}, halt {round}: {implied:?} {task:#}");
+                checked += 1;
+            }
+            bench.run(["resume"]).expect(0);
+        }
+        assert!(checked > 0, "no task of {demo} waited");
+    }
+}
+
 #[test]
 fn the_last_events_after_a_crash_without_a_host_are_those_of_a_recording_of_the_same_run() {
     let bench = Bench::with_words("faults", &["crash=panic"]);

@@ -55,7 +55,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     };
     let at = system.find(node)?;
     if !is_dump {
-        check_halted(system, &[at.board])?;
+        check_halted(system, &[at.board], "")?;
     }
     let limits = Limits { depth: 3, elements: 16 };
     let mut debug = DebugInfo::default();

@@ -73,7 +73,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         None => (0..system.boards().len()).collect(),
     };
     if !args.force {
-        check_halted(system, &boards)?;
+        check_halted(system, &boards, ", or read it as it is with --force")?;
     }
     let limits = Limits { depth: args.depth, elements: args.limit };
     let mut types: HashMap<PathBuf, DebugTypes> = HashMap::new();
@@ -103,7 +103,8 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     }
 }
 
-pub(super) fn check_halted(system: &mut System, boards: &[usize]) -> Result<(), CliError> {
+/// Fails if a node of these boards runs. `advice` says what else can be done.
+pub(super) fn check_halted(system: &mut System, boards: &[usize], advice: &str) -> Result<(), CliError> {
     let chosen: Vec<String> = boards.iter().map(|index| system.boards()[*index].name().to_owned()).collect();
     let runs =
         |state| matches!(state, NodeState::Starting | NodeState::Running | NodeState::Draining | NodeState::Silent);
@@ -115,7 +116,7 @@ pub(super) fn check_halted(system: &mut System, boards: &[usize]) -> Result<(), 
     }
     let are = if names.len() == 1 { "is" } else { "are" };
     Err(CliError::Usage(format!(
-        "{} {are} not halted, and memory changes while it is read; run `stillpoint halt` first, or read it as it is with --force",
+        "{} {are} not halted, and memory changes while it is read; run `stillpoint halt` first{advice}",
         names.join(", ")
     )))
 }
@@ -133,7 +134,7 @@ fn of_task(args: &Args, query: &TaskQuery, context: &mut Context) -> Result<Exit
     let system = context.present()?;
     let at = system.find(&query.node)?;
     if !args.force && !is_dump {
-        check_halted(system, &[at.board])?;
+        check_halted(system, &[at.board], ", or read it as it is with --force")?;
     }
     let limits = Limits { depth: args.depth, elements: args.limit };
     let mut debug = DebugInfo::default();

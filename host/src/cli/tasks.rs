@@ -18,7 +18,7 @@ use stillpoint::tasks::{Link, Task, TaskReport, TaskState};
 #[command(
     after_help = "States: running (a core is polling it; its backtrace is shown), ready (it waits for its executor), waiting (it \
                   waits to be woken), ended, never spawned. A task without a node was never spawned, or its executor does not \
-                  say on which core it runs.\n\nExample:\n  stillpoint halt && stillpoint tasks\n  stillpoint tasks left0\n  stillpoint tasks --why\n  \
+                  say on which core it runs. Exit code 1 if the tasks of a board cannot be found.\n\nExample:\n  stillpoint halt && stillpoint tasks\n  stillpoint tasks left0\n  stillpoint tasks --why\n  \
                   stillpoint tasks --json | jq '.tasks[] | select(.state == \"waiting\") | .line'\n  stillpoint tasks --from crash.dump"
 )]
 pub struct Args {
@@ -48,12 +48,14 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let chosen: Vec<String> = chosen.into_iter().map(|at| system.node_name(at)).collect();
     if !is_dump {
         let boards: Vec<usize> = (0..system.boards().len()).collect();
-        check_halted(system, &boards)?;
+        check_halted(system, &boards, "")?;
     }
     let mut report = system.tasks(&mut DebugInfo::default())?;
     report.tasks.retain(|task| chosen.is_empty() || task.node.as_ref().is_some_and(|node| chosen.contains(node)));
+    // A board whose tasks cannot be found has none to be at ease about.
+    let exit = if report.notes.is_empty() { Exit::Ok } else { Exit::Bad };
     out.print(&Answer { report, why: args.why });
-    Ok(Exit::Ok)
+    Ok(exit)
 }
 
 impl Report for Answer {

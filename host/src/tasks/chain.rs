@@ -304,6 +304,57 @@ pub(super) fn function_name(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dwarf::compiled::library;
+
+    /// A future of this library is read from memory that holds the same byte everywhere.
+    const SOURCE: &str = "use core::future::Future;
+        use core::task::{Context, Waker};
+        async fn leaf(number: u32) -> u32 { core::future::pending::<()>().await; number }
+        async fn stem(number: u32) -> u32 {
+            let twice = 2 * number;
+            leaf(twice).await + twice
+        }
+        #[unsafe(no_mangle)] pub fn poll_once(number: u32) -> bool {
+            let mut future = core::pin::pin!(stem(number));
+            future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+        }";
+
+    struct Filled(u8);
+
+    impl Memory for Filled {
+        fn read(&mut self, _: u32, into: &mut [u32]) -> Result<(), MemoryError> {
+            into.fill(u32::from_le_bytes([self.0; 4]));
+            Ok(())
+        }
+
+        fn write(&mut self, address: u32, _: &[u32]) -> Result<(), MemoryError> {
+            Err(MemoryError::IsADump { address })
+        }
+    }
+
+    #[test]
+    fn every_number_of_a_state_is_one_of_the_compilers_or_called_damaged() {
+        let types = library(SOURCE, &[]).types;
+        let index = types.futures();
+        let stem = *types.types_at("shapes::stem::{async_fn_env#0}").first().expect("the future is described");
+        let mut states = Vec::new();
+        for number in 0..=u8::MAX {
+            let mut memory = Filled(number);
+            let link = Follower::new(&types, &index, &mut memory).chain(Place { address: 0x1000, ty: stem });
+            assert_eq!(link.name, "shapes::stem");
+            match &link.note {
+                Some(note) if note.starts_with("damaged: no state has the number") => assert!(link.awaits.is_empty()),
+                _ => states.push(link),
+            }
+        }
+        // Not polled yet, returned, panicked, and the one await. Two lines come before the source.
+        assert_eq!(states.len(), 4, "{states:#?}");
+        let suspended = states.last().expect("four states");
+        let line = SOURCE.lines().position(|line| line.contains("leaf(twice).await")).expect("it is there") + 3;
+        assert_eq!(suspended.line.as_ref().map(|line| line.line as usize), Some(line));
+        assert_eq!(suspended.awaits[0].name, "shapes::leaf");
+        assert!(suspended.variables.iter().any(|variable| variable.name == "twice" && !variable.is_shadowed));
+    }
 
     #[test]
     fn a_function_is_called_as_in_its_source() {

@@ -102,8 +102,13 @@ impl Look<'_> {
         let pools = pools(self.types, self.index);
         if pools.is_empty() {
             let compiler = self.index.producers.iter().find(|name| name.contains("rustc"));
-            let compiler = compiler.map_or("no compiler is named", |name| name.as_str());
-            notes.push(format!("board {}: no task of embassy-executor is found ({compiler})", board.name()));
+            let why = match compiler {
+                Some(name) => format!("the debug information of {name} has no task of embassy-executor"),
+                None => {
+                    format!("{} has no debug information; build it with `debug = 2`", board.firmware().path.display())
+                }
+            };
+            notes.push(format!("board {}: {why}", board.name()));
         }
         let mut seen = Vec::new();
         for pool in &pools {

@@ -126,11 +126,10 @@ impl Report for Answer {
                 }
             }
         } else if let Some(chain) = self.task.as_ref().and_then(|task| task.chain.as_ref()) {
-            for (number, (depth, link)) in chain.walk().into_iter().rev().enumerate() {
+            for (number, (_, link)) in chain.walk().into_iter().rev().enumerate() {
                 let line = link.line.as_ref().map_or_else(String::new, |line| format!("  {line}"));
                 let field = if link.field.is_empty() { String::new() } else { format!("{}: ", link.field) };
                 let note = link.note.as_ref().map_or_else(String::new, |note| format!("  ({note})"));
-                let _ = depth;
                 writeln!(f, "{number:>3}  {field}{}{line}{faint}{note}{faint:#}", link.name)?;
             }
         }

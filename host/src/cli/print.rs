@@ -190,9 +190,8 @@ pub(super) fn pretty_variable(f: &mut fmt::Formatter<'_>, of: &TaskVariable, ind
     let (name, faint) = (paint::NAME, paint::FAINT);
     let blank = if indented { "     " } else { "" };
     write!(f, "{blank}{name}{}{name:#} in {}: {}", of.name, of.function, of.r#type)?;
-    match &of.value {
-        Some(value) => write!(f, " = {}", pretty(value, blank.len() + 2))?,
-        None => {}
+    if let Some(value) = &of.value {
+        write!(f, " = {}", pretty(value, blank.len() + 2))?;
     }
     match &of.note {
         Some(note) => writeln!(f, "  {faint}({note}){faint:#}"),

@@ -72,12 +72,11 @@ impl System {
         let Some(types) = debug.types(&path) else { return Ok(Vec::new()) };
         let mut list = List { types, query, limits, found: Vec::new(), wrong: None, is_users: false, of_user: 0 };
         for frame in user_frames(backtrace) {
-            let is_user = |frame: &&Frame| frame.kind == FrameKind::User;
             let names: Vec<&Frame> = backtrace.frames.iter().filter(|of| of.address == frame.address).collect();
             let mut word = |address: u64| read_word(board.memory(), address);
             for local in types.locals(frame.address.into(), &frame.registers, &mut word) {
                 let function = names.len().checked_sub(1 + local.depth).and_then(|index| names.get(index));
-                list.is_users = function.is_some_and(|frame| is_user(frame));
+                list.is_users = function.is_some_and(|frame| frame.kind == FrameKind::User);
                 let function = function.map_or("?", |frame| frame.function.as_str());
                 let spot = match local.at {
                     Whereabouts::Memory(address) => Spot::Memory(Place { address, ty: local.ty }),

@@ -112,10 +112,13 @@ fn chain(task: &Value) -> Vec<(String, Option<u64>)> {
     found
 }
 
+/// A future's name and line.
+type Expected = (&'static str, Option<u64>);
+
 fn expect_waits(tasks: &Value) {
     let line = |text: &str| Some(line_of(WAITS, text));
     let deepest = line("async fn inner").map(|line| line + 1);
-    let expected: [(&str, &[(&str, Option<u64>)]); 5] = [
+    let expected: [(&str, &[Expected]); 5] = [
         ("selects", &[("selects", line("select(Timer")), ("Select", None), ("Timer", None), ("Pending", None)]),
         (
             "nests",

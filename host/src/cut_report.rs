@@ -1,16 +1,16 @@
 //! Everything there is to say of a halted system: the certificate, where every node stands, what is in flight, the skew.
 mod checks;
 
-use crate::backtrace::{Backtrace, Unwinder};
+use crate::backtrace::Backtrace;
+use crate::debug_info::DebugInfo;
 use crate::dwarf::DebugTypes;
 use crate::in_flight::{Found, Held, Holder, Message, message};
 use crate::ledger::{SkewLedger, ledger};
 use crate::names::Names;
 use crate::recount::Recount;
+use crate::tasks::TaskReport;
 use crate::{Cut, CutError, Node, NodeAddress, Port, System, SystemError};
 use serde::Serialize;
-use std::collections::HashMap;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use stillpoint_core::{Direction, EventNumber, NodeId};
 
@@ -29,6 +29,8 @@ pub struct CutReport {
     pub channels: Vec<ChannelLine>,
     /// Who triggered, by which path, and what it cost.
     pub ledger: SkewLedger,
+    /// The tasks of every node; none while cores run.
+    pub tasks: TaskReport,
 }
 
 /// One thing that a certificate says.
@@ -96,13 +98,6 @@ fn is_quiet(cut: &Cut) -> bool {
     !cut.channels().iter().any(|channel| matches!(channel, Err(CutError::Sessions(_))))
 }
 
-/// The debug information of each firmware, read once.
-#[derive(Default)]
-struct Debug {
-    types: HashMap<PathBuf, Option<DebugTypes>>,
-    unwinders: HashMap<PathBuf, Result<Unwinder, String>>,
-}
-
 impl System {
     /// Looks at a halted system. Boards stay as they are; while all nodes are parked their cores are stopped by the probe
     /// for the moment that the look takes, and wait on as before.
@@ -142,7 +137,7 @@ impl System {
     /// What there is to say of a cut. `standing` says that every core stands still, parked or not.
     pub(crate) fn describe(&mut self, cut: &Cut, standing: bool) -> Result<CutReport, SystemError> {
         let names = Names::of(self, &cut.nodes);
-        let mut debug = Debug::default();
+        let mut debug = DebugInfo::default();
         let (mut channels, mut lost) = (Vec::new(), Vec::new());
         for recount in cut.channels() {
             match recount {
@@ -157,11 +152,15 @@ impl System {
         for (at, node) in addresses.iter().zip(&cut.nodes) {
             nodes.push(self.node_moment(*at, node, &names, standing, &mut debug));
         }
+        let stacks: Vec<_> = addresses.iter().zip(&nodes).map(|(at, node)| (*at, node.backtrace.clone())).collect();
+        let is_still = standing || self.boards().iter().all(|board| board.dumped().is_some());
+        let tasks = if is_still { self.tasks_with(&stacks, cut, &mut debug)? } else { TaskReport::default() };
         let pairs: Vec<_> = addresses.into_iter().zip(&cut.nodes).collect();
         let rates: Vec<_> = self.boards().iter().map(|board| board.firmware().counter_rate).collect();
         let halt = cut.check_sized(&[]).ok().map(|(halt, _)| halt.0);
         let valid = checks.iter().all(|check| check.checked && check.wrong.is_empty());
-        Ok(CutReport { halt, valid, checks, nodes, channels, ledger: ledger(&pairs, &names, |board| rates[board]) })
+        let ledger = ledger(&pairs, &names, |board| rates[board]);
+        Ok(CutReport { halt, valid, checks, nodes, channels, ledger, tasks })
     }
 
     fn node_moment(
@@ -170,25 +169,19 @@ impl System {
         node: &Node,
         names: &Names,
         standing: bool,
-        debug: &mut Debug,
+        debug: &mut DebugInfo,
     ) -> NodeMoment {
         let number = EventNumber(node.clock.get(usize::from(node.id.0)).copied().unwrap_or(0));
         let board = &mut self.boards()[at.board];
-        let backtrace = if standing || board.dumped().is_some() {
-            let path = board.firmware().path.clone();
-            let unwinder = debug.unwinders.entry(path.clone());
-            let unwinder = unwinder.or_insert_with(|| Unwinder::read(&path).map_err(|error| error.to_string()));
-            match unwinder {
-                Ok(unwinder) => board.backtrace(at.core, unwinder).map_err(|error| error.to_string()),
-                Err(why) => Err(why.clone()),
-            }
-        } else {
-            Err("not every node is parked, so no core is disturbed".into())
+        let may_look = standing || board.dumped().is_some();
+        let backtrace = match may_look {
+            true => self.stack_of(at, debug),
+            false => Err("not every node is parked, so no core is disturbed".into()),
         };
         NodeMoment {
             name: names.node(node.id),
             id: node.id.0,
-            board: board.name().to_owned(),
+            board: self.boards()[at.board].name().to_owned(),
             core: at.core,
             parked: node.is_parked(),
             epoch: number.epoch(),
@@ -203,7 +196,7 @@ impl System {
         cut: &Cut,
         recount: &Recount,
         names: &Names,
-        debug: &mut Debug,
+        debug: &mut DebugInfo,
     ) -> Result<ChannelLine, SystemError> {
         let state = &recount.state;
         let channel = state.channel;
@@ -267,15 +260,14 @@ impl System {
         Some((at, port.clone()))
     }
 
-    fn holder<'a>(&'a mut self, board: usize, debug: &'a mut Debug) -> Holder<'a> {
+    fn holder<'a>(&'a mut self, board: usize, debug: &'a mut DebugInfo) -> Holder<'a> {
         let board = &mut self.boards()[board];
         let path = board.firmware().path.clone();
-        let types = debug.types.entry(path.clone()).or_insert_with(|| DebugTypes::read(&path).ok());
-        Holder { memory: board.memory(), types: types.as_ref() }
+        Holder { memory: board.memory(), types: debug.types(&path) }
     }
 
-    fn types_of<'a>(&mut self, cut: &Cut, node: NodeId, debug: &'a Debug) -> Option<&'a DebugTypes> {
+    fn types_of<'a>(&mut self, cut: &Cut, node: NodeId, debug: &'a DebugInfo) -> Option<&'a DebugTypes> {
         let (at, _) = self.addresses().into_iter().zip(&cut.nodes).find(|(_, of)| of.id == node)?;
-        debug.types.get(&self.boards()[at.board].firmware().path)?.as_ref()
+        debug.types_read(&self.boards()[at.board].firmware().path)
     }
 }

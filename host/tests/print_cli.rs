@@ -1,7 +1,8 @@
-//! `stillpoint print`: statics of the demo, on halted boards and out of a dump when the boards are gone.
+//! `stillpoint print`, `tasks` and `bt`: statics and tasks of demos, on halted boards and out of a dump when the boards are gone.
 mod cli;
 
-use cli::Bench;
+use cli::{Bench, wait_for};
+use serde_json::Value;
 
 #[test]
 fn statics_are_printed_at_a_halt_and_out_of_a_dump() {
@@ -49,4 +50,334 @@ fn statics_are_printed_at_a_halt_and_out_of_a_dump() {
         bench.run(["print", text, "--from", "x.dump"]).expect(2).expect_err(problem);
     }
     bench.run(["print", "ACROSS", "--node", "lfet0", "--from", "x.dump"]).expect(2).expect_err("did you mean left0");
+}
+
+/// One board with this firmware's two nodes, running.
+fn one_board(words: &[&str]) -> Bench {
+    let bench = Bench::new("waits");
+    let words: String = words.iter().map(|word| format!(", \"{word}\"")).collect();
+    bench.write_system(&format!(
+        "[[board]]\nname = \"A\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = \"firmware.elf\"\n\
+         arguments = [\"board=A\"{words}]\n"
+    ));
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    bench
+}
+
+/// The source of a demo is the oracle: the line that has this text.
+fn line_of(source: &str, text: &str) -> u64 {
+    let mut lines = source.lines().enumerate().filter(|(_, line)| line.contains(text));
+    let (number, _) = lines.next().unwrap_or_else(|| panic!("no line has {text}"));
+    assert!(lines.next().is_none(), "several lines have {text}");
+    number as u64 + 1
+}
+
+const WAITS: &str = include_str!("../../target-agent/examples/waits.rs");
+const TOKEN_RING: &str = include_str!("../../target-agent/examples/token_ring.rs");
+
+/// Halts once a look at the tasks is as it should be: what comes first after a start differs.
+fn halted_when(bench: &Bench, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let look = || {
+        bench.run(["halt"]).expect(0);
+        let tasks = bench.run(["tasks", "--json"]).expect(0).json();
+        if is_so(&tasks) {
+            return Ok(Some(tasks));
+        }
+        bench.run(["resume"]).expect(0);
+        Ok(None)
+    };
+    wait_for(what, look).unwrap()
+}
+
+fn task<'a>(tasks: &'a Value, name: &str, instance: u64) -> &'a Value {
+    let all = tasks["tasks"].as_array().unwrap();
+    let found = all.iter().find(|task| task["name"] == name && task["instance"][0] == instance);
+    found.unwrap_or_else(|| panic!("no task {name}[{instance}] in {tasks:#}"))
+}
+
+fn is_waiting(tasks: &Value, name: &str) -> bool {
+    task(tasks, name, 0)["state"] == "waiting"
+}
+
+/// The names and lines of the futures in a task, from the outside.
+fn chain(task: &Value) -> Vec<(String, Option<u64>)> {
+    fn walk(link: &Value, found: &mut Vec<(String, Option<u64>)>) {
+        let name = link["name"].as_str().unwrap();
+        found.push((name.rsplit("::").next().unwrap().to_owned(), link["line"]["line"].as_u64()));
+        link["awaits"].as_array().unwrap().iter().for_each(|inner| walk(inner, found));
+    }
+    let mut found = Vec::new();
+    walk(&task["chain"], &mut found);
+    found
+}
+
+/// A future's name and line.
+type Expected = (&'static str, Option<u64>);
+
+fn expect_waits(tasks: &Value) {
+    let line = |text: &str| Some(line_of(WAITS, text));
+    let deepest = line("async fn inner").map(|line| line + 1);
+    let expected: [(&str, &[Expected]); 5] = [
+        ("selects", &[("selects", line("select(Timer")), ("Select", None), ("Timer", None), ("Pending", None)]),
+        (
+            "nests",
+            &[
+                ("nests", line("outer(41).await")),
+                ("outer", line("inner(depth + 1).await")),
+                ("inner", deepest),
+                ("Timer", None),
+            ],
+        ),
+        ("pooled", &[("pooled", line("Timer::after_secs(HOUR + number)")), ("Timer", None)]),
+        ("boxed", &[("boxed", line("object.await")), ("inner", deepest), ("Timer", None)]),
+        ("holds", &[("holds", line("let guard = LOCK").map(|line| line + 1)), ("Timer", None)]),
+    ];
+    for (name, links) in expected {
+        let found = task(tasks, name, 0);
+        assert_eq!(found["state"], "waiting", "{found:#}");
+        assert_eq!(found["node"], "near", "{found:#}");
+        let links: Vec<(String, Option<u64>)> = links.iter().map(|(name, line)| ((*name).to_owned(), *line)).collect();
+        assert_eq!(chain(found), links, "{found:#}");
+    }
+    // A join polls both, the second of them a block.
+    let joins = chain(task(tasks, "joins", 0));
+    let names: Vec<&str> = joins.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["joins", "Join", "Future", "Timer", "Future", "{async block}", "Pending"]);
+    assert_eq!(task(tasks, "pooled", 2)["state"], "waiting");
+    assert_eq!(task(tasks, "pooled", 3)["state"], "never_spawned");
+    assert_eq!(task(tasks, "ends", 0)["state"], "ended");
+    // The hour of the pool's second task ends a second after that of its first.
+    let left = |instance| task(tasks, "pooled", instance)["waits"][0]["remaining"].as_f64().unwrap();
+    assert!((left(1) - left(0) - 1000.0).abs() < 50.0 && left(0) < 3_600_000.0, "{} and {}", left(0), left(1));
+    let locks = &task(tasks, "locks", 0)["waits"][0];
+    assert_eq!(locks["tasks"], serde_json::json!(["near/holds"]), "{locks:#}");
+    assert!(locks["thing"].as_str().unwrap().ends_with("on waits::LOCK"), "{locks:#}");
+}
+
+#[test]
+fn tasks_wait_where_the_source_says_on_boards_and_in_a_dump() {
+    let bench = one_board(&[]);
+    let all_wait = |tasks: &Value| is_waiting(tasks, "locks") && is_waiting(tasks, "nests");
+    expect_waits(&halted_when(&bench, "every task waits", all_wait));
+    // Variables that live across the await, of each future of the chain; the numbers are those of the source.
+    let numbers = [
+        ("near/selects.rounds", 7),
+        ("near/nests.depth", 41),
+        ("near/nests.deepest", 42),
+        ("near/pooled[1].number", 1),
+    ];
+    for (asked, value) in numbers {
+        let printed = bench.run(["print", asked, "--json"]).expect(0).json();
+        assert_eq!(printed["variables"][0]["value"], value, "{asked}: {printed:#}");
+    }
+    let bt = bench.run(["bt", "near/nests"]).expect(0);
+    let names = ["Timer", "waits::inner", "waits::outer", "waits::nests"];
+    let places: Vec<usize> = names.iter().map(|name| bt.out.find(name).unwrap()).collect();
+    assert!(places.is_sorted(), "{}", bt.out);
+    bench.run(["dump", "x.dump"]).expect(0);
+    bench.run(["down"]).expect(0);
+    expect_waits(&bench.run(["tasks", "--json", "--from", "x.dump"]).expect(0).json());
+    for (asked, problem) in [
+        ("near/nest.depth", "did you mean nests?"),
+        ("near/nests.dept", "has no variable dept now"),
+        ("near/pooled.number", "choose one of pooled[0], pooled[1], pooled[2]"),
+        ("near/", "the name of a static is expected"),
+    ] {
+        bench.run(["print", asked, "--from", "x.dump"]).expect(2).expect_err(problem);
+    }
+}
+
+#[test]
+fn tasks_in_embassys_own_executor_are_found_with_their_core() {
+    let bench = one_board(&["executor=raw"]);
+    let tasks = halted_when(&bench, "every task waits", |tasks| is_waiting(tasks, "timeless"));
+    let links = [("timeless", "middle(number + 1).await"), ("middle", "core::future::pending::<()>().await;")];
+    let links = links.map(|(name, text)| (name.to_owned(), Some(line_of(WAITS, text))));
+    for number in 0..3 {
+        let task = task(&tasks, "timeless", number);
+        assert_eq!(chain(task)[..2], links, "{task:#}");
+        assert_eq!(task["node"], "near", "{task:#}");
+        let asked = format!("near/timeless[{number}].next");
+        assert_eq!(bench.run(["print", &asked, "--json"]).expect(0).json()["variables"][0]["value"], number + 1);
+    }
+    assert_eq!(task(&tasks, "timeless", 3)["state"], "never_spawned");
+    assert_eq!(task(&tasks, "ignores", 0)["node"], "far");
+}
+
+/// The firmware says in a static which task of the pool computes.
+#[test]
+fn a_task_in_the_middle_of_a_poll_is_shown_as_running_whichever_of_its_pool_it_is() {
+    let bench = one_board(&["busy=yes"]);
+    let rounds = std::env::var("STILLPOINT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(6);
+    let body = line_of(WAITS, "SPINNING.store(number + 1");
+    let (mut seen, mut tries) = (0, 0);
+    while seen < rounds {
+        tries += 1;
+        assert!(tries < 20 * rounds, "the task computes most of the time");
+        bench.run(["halt"]).expect(0);
+        let spinning = bench.run(["print", "waits::SPINNING", "--json"]).expect(0).json();
+        let spinning = spinning["values"][0]["value"].as_u64().unwrap();
+        let tasks = bench.run(["tasks", "--json"]).expect(0).json();
+        let is_running = |task: &&Value| task["node"] == "near" && task["state"] == "running";
+        let running: Vec<&Value> = tasks["tasks"].as_array().unwrap().iter().filter(is_running).collect();
+        if spinning > 0 {
+            seen += 1;
+            let [one] = running[..] else { panic!("one task runs: {running:#?}") };
+            assert_eq!(
+                (one["name"].as_str(), one["instance"][0].as_u64()),
+                (Some("spins"), Some(spinning - 1)),
+                "{one:#}"
+            );
+            let line = one["line"]["line"].as_u64().unwrap();
+            assert!((body..body + 7).contains(&line), "line {line} is in the loop that begins at {body}");
+            assert!(one["chain"].is_null() && one["backtrace"].is_object(), "its old state is not shown: {one:#}");
+        }
+        bench.run(["resume"]).expect(0);
+    }
+}
+
+#[test]
+fn the_table_of_waits_names_the_task_and_line_to_blame_in_three_stuck_firmwares() {
+    let blamed = |mode: &str, name: &str| {
+        let bench = one_board(&[&format!("stuck={mode}")]);
+        let tasks = halted_when(&bench, "the firmware is stuck", |tasks| is_waiting(tasks, name));
+        let why = bench.run(["tasks", "--why"]).expect(0).out;
+        (tasks, why)
+    };
+    let (tasks, why) = blamed("wakeup", "forgets");
+    let forgets = task(&tasks, "forgets", 0);
+    assert_eq!(forgets["line"]["line"], line_of(WAITS, "poll_fn(|_| if IS_DONE"));
+    assert!(why.contains("near/forgets") && why.contains("waits for poll_fn at "), "{why}");
+
+    let (tasks, why) = blamed("calls", "calls");
+    let other = ["far/calls", "near/calls"];
+    for task in tasks["tasks"].as_array().unwrap().iter().filter(|task| task["name"] == "calls") {
+        assert_eq!(task["line"]["line"], line_of(WAITS, "client.call(&1)"), "{task:#}");
+        let wait = &task["waits"][0];
+        assert_eq!((&wait["kind"], &wait["circle"]), (&"call".into(), &true.into()), "{task:#}");
+        let from = wait["tasks"][0].as_str().unwrap();
+        assert!(
+            other.iter().any(|other| from.starts_with(other)) && !from.starts_with(task["node"].as_str().unwrap()),
+            "{task:#}"
+        );
+    }
+    assert_eq!(why.matches("a circle of waits").count(), 2, "{why}");
+
+    let (tasks, _) = blamed("unread", "sends");
+    let wait = &task(&tasks, "sends", 0)["waits"][0];
+    assert_eq!(task(&tasks, "sends", 0)["line"]["line"], line_of(WAITS, "outbox.send(&number)"));
+    assert_eq!(
+        (&wait["kind"], &wait["port"], &wait["node"]),
+        (&"send".into(), &"data".into(), &"far".into()),
+        "{wait:#}"
+    );
+    assert_eq!(wait["tasks"], serde_json::json!(["far/ignores"]), "{wait:#}");
+    let line = line_of(WAITS, "TURNS.store(inbox.recv()") - 1;
+    assert!(wait["doing"].as_str().unwrap().ends_with(&format!("waits.rs:{line}")), "{wait:#}");
+}
+
+/// A task that takes the token records when it does: what it recorded last tells where it waits.
+#[test]
+fn the_awaited_line_of_each_task_of_the_ring_is_what_its_last_event_implies() {
+    let bench = Bench::running("token_ring");
+    let rounds = std::env::var("STILLPOINT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3);
+    let [take, first] =
+        ["_ => inbox.recv().await", "outbox.send(&Token { lap: 1 })"].map(|text| line_of(TOKEN_RING, text));
+    for round in 0..rounds {
+        bench.expect_progress();
+        bench.run(["halt"]).expect(0);
+        let cut = bench.run(["cut", "--history", "400", "--json"]).expect(0).json();
+        let events = cut["history"]["events"].as_array().unwrap();
+        for task in cut["tasks"]["tasks"].as_array().unwrap().iter().filter(|task| task["name"] == "pass") {
+            let of_task = |event: &&Value| {
+                let action = event["action"].as_str().unwrap();
+                event["node"] == task["node"]
+                    && (action.ends_with("(ring)") || action.starts_with("watch(") || action.starts_with("trace("))
+            };
+            let last = events.iter().rev().find(of_task).unwrap_or_else(|| panic!("{} has no events", task["node"]));
+            let has_passed_on = last["action"] == "send(ring)";
+            if task["state"] == "waiting" {
+                assert!(has_passed_on, "halt {round}: it waits, so it has passed the token on: {last} {task:#}");
+                assert_eq!(task["line"]["line"], take, "halt {round}: {last} {task:#}");
+            } else if !has_passed_on {
+                assert_eq!(task["state"], "running", "halt {round}: it holds the token: {last} {task:#}");
+                assert!(task["line"]["line"].as_u64() > Some(first), "halt {round}: {task:#}");
+            }
+        }
+        bench.run(["resume"]).expect(0);
+    }
+}
+
+/// What each task of a demo recorded last, and the line at which it waits after that.
+#[test]
+fn the_awaited_line_of_each_task_of_the_demos_is_what_its_last_event_implies() {
+    const PIPELINE: &str = include_str!("../../target-agent/examples/pipeline.rs");
+    const CALLS: &str = include_str!("../../target-agent/examples/rpc_timeouts.rs");
+    let rounds = std::env::var("STILLPOINT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(2);
+    let pipeline = [
+        ("square", &[("recv(", "out.send(&square).await"), ("send(", "async fn square+3")][..]),
+        ("sink", &[("", "total = total.wrapping_add(inbox.recv()")]),
+    ];
+    let calls = [
+        ("ask", &[("call(", "client.call_with_timeout"), ("return(", "late.set(client.late()+1")][..]),
+        ("answer", &[("serve(", "server.next().await+1"), ("reply(", "server.next().await")]),
+    ];
+    for (demo, source, expected) in [("pipeline", PIPELINE, &pipeline[..]), ("rpc_timeouts", CALLS, &calls[..])] {
+        let bench = Bench::running(demo);
+        let mut checked = 0;
+        for round in 0..rounds {
+            bench.expect_progress();
+            bench.run(["halt"]).expect(0);
+            let cut = bench.run(["cut", "--history", "200", "--json"]).expect(0).json();
+            let events = cut["history"]["events"].as_array().unwrap();
+            for task in cut["tasks"]["tasks"].as_array().unwrap().iter().filter(|task| task["state"] == "waiting") {
+                let Some((_, lines)) = expected.iter().find(|(name, _)| task["name"] == *name) else { continue };
+                let implied = events.iter().rev().filter(|event| event["node"] == task["node"]).find_map(|event| {
+                    lines.iter().find(|(action, _)| event["action"].as_str().unwrap().starts_with(action))
+                });
+                let Some((_, text)) = implied else { continue };
+                let (text, further) = text.split_once('+').unwrap_or((text, "0"));
+                let line = line_of(source, text) + further.parse::<u64>().unwrap();
+                assert_eq!(task["line"]["line"], line, "{demo}, halt {round}: {implied:?} {task:#}");
+                checked += 1;
+            }
+            bench.run(["resume"]).expect(0);
+        }
+        assert!(checked > 0, "no task of {demo} waited");
+    }
+}
+
+#[test]
+fn the_last_events_after_a_crash_without_a_host_are_those_of_a_recording_of_the_same_run() {
+    let bench = Bench::with_words("faults", &["crash=panic"]);
+    let crashed = || {
+        let status = bench.run(["status", "--json"]).json();
+        let nodes = status["nodes"].as_array().unwrap();
+        Ok(nodes.iter().all(|node| node["state"] != "running" && node["state"] != "draining").then_some(()))
+    };
+    wait_for("the crash has stopped every node", crashed).unwrap();
+    let cut = bench.run(["cut", "--history", "1000000", "--json"]).json();
+    let last: Vec<&Value> = cut["history"]["events"].as_array().unwrap().iter().collect();
+    bench.run(["trace", "record", "x.trace", "--events", "1"]).expect(0);
+    let shown = bench.run(["show", "x.trace", "--json"]).json();
+    let shown: Vec<&Value> = shown["events"].as_array().unwrap().iter().collect();
+    for node in ["left0", "left1", "right0", "right1"] {
+        let of = |events: &[&Value]| -> Vec<(String, String)> {
+            let own = events.iter().filter(|event| event["node"] == node);
+            own.map(|event| (event["event"].as_str().unwrap().into(), event["action"].as_str().unwrap().into()))
+                .collect()
+        };
+        let (said, recorded) = (of(&last), of(&shown));
+        assert!(said.len() > 20, "{node} had events: {said:?}");
+        // Whoever records asks for a report, which is no event.
+        assert_eq!(said, recorded[..said.len().min(recorded.len())], "{node}");
+    }
+    let stop = cut["history"]["stop"].as_str().unwrap();
+    let fault = last.iter().find(|event| event["action"].as_str().unwrap().starts_with("fault")).expect("a fault");
+    assert_eq!(fault["event"], stop);
+    assert!(
+        last.iter().any(|event| event["before_stop"] == true && event["node"] != fault["node"]),
+        "a past elsewhere"
+    );
 }

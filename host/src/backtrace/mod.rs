@@ -13,6 +13,7 @@ pub(crate) use frame::{short, tidy};
 pub use places::Unwinders;
 pub use unwind::{Unwinder, UnwinderError};
 
+use crate::dwarf::Registers;
 use crate::{Board, SessionError};
 use probe_rs::MemoryInterface as _;
 use serde::Serialize;
@@ -40,6 +41,18 @@ pub enum BacktraceError {
 pub struct Backtrace {
     /// All frames, those of the kit among them.
     pub frames: Vec<Frame>,
+    /// The same without what was inlined, with their registers.
+    #[serde(skip)]
+    pub(crate) raw: Vec<RawFrame>,
+}
+
+/// A frame as it was unwound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RawFrame {
+    /// The address of the instruction.
+    pub address: u32,
+    /// The registers as the function at this address has them.
+    pub registers: Registers,
 }
 
 impl Backtrace {
@@ -78,7 +91,7 @@ impl Board {
             };
             let mut memory = StackMemory { stack: Stack::default(), deep: &mut read };
             let (core_type, set) = (registers.core_type(), Some(registers.instruction_set()));
-            return Ok(Backtrace { frames: unwinder.unwind(&mut memory, core_type, set, registers.for_debug())? });
+            return Ok(unwinder.unwind(&mut memory, core_type, set, registers.for_debug())?);
         }
         let session = self.session().ok_or(BacktraceError::NoProbe)?;
         let (registers, stack) = stack::capture(session, core)?;
@@ -86,6 +99,6 @@ impl Board {
         let mut live = session.probe().core(core).map_err(fail)?;
         let (core_type, set) = (live.core_type(), live.instruction_set().ok());
         let mut memory = StackMemory { stack, deep: &mut |address, into| live.read(address, into) };
-        Ok(Backtrace { frames: unwinder.unwind(&mut memory, core_type, set, registers)? })
+        Ok(unwinder.unwind(&mut memory, core_type, set, registers)?)
     }
 }

@@ -1,7 +1,9 @@
 //! From registers and a stack to frames with names.
 use super::frame::{Frame, FrameKind, kind_of, tidy};
 use super::stack::StackMemory;
+use super::{Backtrace, RawFrame};
 use crate::SessionError;
+use crate::dwarf::Registers;
 use probe_rs::{CoreType, InstructionSet, RegisterValue};
 use probe_rs_debug::{DebugInfo, DebugRegisters, StackFrame, exception_handler_for_core};
 use std::path::{Path, PathBuf};
@@ -49,7 +51,7 @@ impl Unwinder {
         core_type: CoreType,
         set: Option<InstructionSet>,
         registers: DebugRegisters,
-    ) -> Result<Vec<Frame>, SessionError> {
+    ) -> Result<Backtrace, SessionError> {
         let handler = exception_handler_for_core(core_type);
         let raw = self.info.unwind(memory, registers, &*handler, set, MOST_FRAMES);
         let fail = |source| SessionError::Probe { what: "unwind the stack of a core", source };
@@ -57,8 +59,8 @@ impl Unwinder {
     }
 
     /// Names what was unwound. The unwinder's own names have no paths, so only its registers are used.
-    fn name(&self, raw: &[StackFrame]) -> Vec<Frame> {
-        let mut frames = Vec::new();
+    fn name(&self, raw: &[StackFrame]) -> Backtrace {
+        let (mut frames, mut physical) = (Vec::new(), Vec::new());
         for (index, frame) in raw.iter().enumerate() {
             let next = raw.get(index + 1);
             let Some(address) = program_counter(&frame.registers) else { continue };
@@ -81,8 +83,9 @@ impl Unwinder {
             }
             // Of a caller the unwinder gives the call itself, not where it will go on.
             frames.extend(self.at(address));
+            physical.push(RawFrame { address, registers: registers(frame) });
         }
-        frames
+        Backtrace { frames, raw: physical }
     }
 
     /// The function at an address, and those inlined into it, innermost first.
@@ -110,6 +113,15 @@ impl Unwinder {
         }
         frames
     }
+}
+
+/// The registers of a frame as far as they are known.
+fn registers(frame: &StackFrame) -> Registers {
+    let value = |of: &probe_rs_debug::DebugRegister| {
+        let value: u32 = of.value?.try_into().ok()?;
+        Some((of.dwarf_id?, value))
+    };
+    Registers { values: frame.registers.0.iter().filter_map(value).collect(), cfa: frame.canonical_frame_address }
 }
 
 fn exception(description: String, address: u32) -> Frame {

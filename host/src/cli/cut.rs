@@ -11,6 +11,7 @@
 //!       left0:out -> right0:ring    1 message of Token
 //!         2052  Token { lap: 4103 }
 use super::break_report::Listing;
+use super::cut_history::{LastEvents, Wanted, read};
 use super::cut_saved::Saved;
 use super::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
@@ -22,13 +23,18 @@ use stillpoint::{ChannelLine, CutReport, Message, NodeMoment, SkewLine};
 #[derive(clap::Args)]
 #[command(
     after_help = "Nothing is changed. Exit code 1 if the halted state is not one consistent moment, or a board is \
-                        missing, or a dump is damaged so that only the certificate saved in it can be shown.\n\nExample:\n  stillpoint halt && stillpoint cut\n  stillpoint cut --full\n  \
+                        missing, or a dump is damaged so that only the certificate saved in it can be shown.\n\nExample:\n  stillpoint halt && stillpoint cut\n  stillpoint cut --full\n  stillpoint cut --history 20 --html last.html\n  \
                         stillpoint cut --json | jq '.channels[].in_flight[].value'"
 )]
 pub struct Args {
     /// Show every frame of every core, those of the kit and of libraries too.
     #[arg(long)]
     full: bool,
+    /// Show every task: its state and where it waits. With --full the futures inside, too.
+    #[arg(long)]
+    tasks: bool,
+    #[command(flatten)]
+    last: Wanted,
     #[command(flatten)]
     pub(super) look: super::Look,
 }
@@ -42,8 +48,13 @@ struct Result_ {
     /// What is armed, and which events satisfied which stage. Only boards that are all there can say.
     #[serde(flatten)]
     breakpoints: Option<Listing>,
+    /// The last events of every node, if they are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history: Option<LastEvents>,
     #[serde(skip)]
     full: bool,
+    #[serde(skip)]
+    with_tasks: bool,
 }
 
 /// A board that could not be attached to.
@@ -76,7 +87,8 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     compare(context, &cut)?;
     let good = cut.valid && missing.is_empty();
     let breakpoints = if good { Some(super::break_::listing(context)?) } else { None };
-    out.print(&Result_ { missing, cut, breakpoints, full: args.full });
+    let history = read(&args.last, &cut, context)?;
+    out.print(&Result_ { missing, cut, breakpoints, history, full: args.full, with_tasks: args.tasks });
     Ok(if good { Exit::Ok } else { Exit::Bad })
 }
 
@@ -84,7 +96,12 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
 fn compare(context: &mut Context, cut: &CutReport) -> Result<(), CliError> {
     let out = context.out();
     let Some(dump) = context.dump()? else { return Ok(()) };
-    let now = serde_json::to_value(cut).unwrap_or_default();
+    let mut now = serde_json::to_value(cut).unwrap_or_default();
+    // Dumps of before tasks were shown have none.
+    let has_tasks = dump.report.as_ref().is_none_or(|saved| saved.get("tasks").is_some());
+    if let Some(now) = now.as_object_mut().filter(|_| !has_tasks) {
+        now.remove("tasks");
+    }
     match &dump.report {
         None => out.say("missing", "the cut as it was saved; this one is made anew from what is there"),
         Some(saved) => {
@@ -112,6 +129,10 @@ impl Report for Result_ {
         for node in &self.cut.nodes {
             self.node(f, node)?;
         }
+        if self.with_tasks {
+            heading(f, "tasks")?;
+            super::tasks::table(f, &self.cut.tasks.tasks, self.full)?;
+        }
         heading(f, "in flight")?;
         let held: Vec<_> = self.cut.channels.iter().filter(|channel| !channel.in_flight.is_empty()).collect();
         for channel in &held {
@@ -125,6 +146,9 @@ impl Report for Result_ {
         if let Some(armed) = self.breakpoints.as_ref().filter(|armed| !armed.breakpoints.is_empty()) {
             heading(f, "breakpoints")?;
             armed.text(f)?;
+        }
+        if let Some(history) = &self.history {
+            history.text(f)?;
         }
         if self.cut.ledger.triggers.is_empty() {
             return Ok(());

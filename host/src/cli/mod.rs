@@ -9,10 +9,12 @@ mod break_left;
 mod break_report;
 mod break_set;
 mod break_store;
+mod bt;
 mod check;
 mod completions;
 mod context;
 mod cut;
+mod cut_history;
 mod cut_saved;
 mod delete;
 mod detect;
@@ -48,6 +50,7 @@ mod status;
 mod step;
 mod step_report;
 mod stop;
+mod tasks;
 mod trace;
 #[cfg(feature = "qemu")]
 mod up;
@@ -127,6 +130,8 @@ enum Command {
     Status(status::Args),
     Halt(halt::Args),
     Cut(cut::Args),
+    Tasks(tasks::Args),
+    Bt(bt::Args),
     Dump(dump::Args),
     Watch(watch::Args),
     Print(print::Args),
@@ -158,6 +163,8 @@ impl Command {
             Self::Info(args) => Some(&args.look),
             Self::Status(args) => Some(&args.look),
             Self::Cut(args) => Some(&args.look),
+            Self::Tasks(args) => Some(&args.look),
+            Self::Bt(args) => Some(&args.look),
             Self::Log(args) => Some(&args.look),
             Self::Watch(args) => Some(&args.look),
             Self::Print(args) => Some(&args.look),
@@ -176,7 +183,7 @@ impl Command {
         match self.look() {
             Some(Look { from: Some(from) }) => self.run_and_judge(&mut context.beside_dump(from.clone())),
             None if context.is_dump() && !matches!(self, Self::Shell(_)) => Err(CliError::Usage(
-                "this needs boards, and a dump can only be looked at: with cut, status, info, log, watch or print; leave \
+                "this needs boards, and a dump can only be looked at: with cut, tasks, bt, status, info, log, watch or print; leave \
                  --from out"
                     .into(),
             )),
@@ -207,6 +214,8 @@ impl Command {
             Self::Status(args) => status::run(args, context),
             Self::Halt(args) => halt::run(args, context),
             Self::Cut(args) => cut::run(args, context),
+            Self::Tasks(args) => tasks::run(args, context),
+            Self::Bt(args) => bt::run(args, context),
             Self::Dump(args) => dump::run(args, context),
             Self::Watch(args) => watch::run(args, context),
             Self::Print(args) => print::run(args, context),

@@ -11,19 +11,22 @@ use std::fmt;
 use std::path::PathBuf;
 use stillpoint::dwarf::DebugTypes;
 use stillpoint::payload::Value;
-use stillpoint::print::{Limits, PrintError, Query, parse, pretty};
-use stillpoint::{Board, NodeState, System};
+use stillpoint::print::{Limits, PrintError, Query, TaskQuery, parse, parse_task, pretty};
+use stillpoint::tasks::TaskVariable;
+use stillpoint::{Board, DebugInfo, NodeState, System};
 
 /// Print a static variable of the halted system: structs, enums, arrays, texts, whatever the debug information knows.
 #[derive(clap::Args)]
 #[command(
     after_help = "A path may be shortened as long as only one static ends so. Then .field, .0, [3], and a star before it for \
                         what a pointer points to. Every board has its own memory: each that has the variable is shown, or that \
-                        of --node.\n\nExample:\n  stillpoint print RING\n  stillpoint print 'token_ring::RING.slots[2]' --node left0\n  \
-                        stillpoint print '*LIST.head' --json\n  stillpoint --from crash.dump print RING"
+                        of --node.\nA variable of a task is NODE/TASK.variable: what lives across the `.await` in each of its futures, \
+                        or the locals of a task that is running, as far as the debug information says where they are. \
+                        NODE/core.variable is a local of the frames of the core.\n\nExample:\n  stillpoint print RING\n  stillpoint print 'token_ring::RING.slots[2]' --node left0\n  \
+                        stillpoint print '*LIST.head' --json\n  stillpoint --from crash.dump print RING\n  stillpoint print left1/pass.place"
 )]
 pub struct Args {
-    /// What to print: path, path.field, path[3], *path.
+    /// What to print: path, path.field, path[3], *path, NODE/TASK.variable.
     #[arg(value_name = "EXPR")]
     expression: String,
     /// Only in the memory of this node's board.
@@ -60,6 +63,9 @@ struct Shown {
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     // Before any board is touched: a mistake in the text needs none.
+    if let Some(query) = parse_task(&args.expression) {
+        return of_task(args, &query.map_err(|error| CliError::Usage(error.to_string()))?, context);
+    }
     let query = parse(&args.expression).map_err(|error| CliError::Usage(error.to_string()))?;
     let system = context.present()?;
     let boards = match &args.node {
@@ -67,7 +73,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         None => (0..system.boards().len()).collect(),
     };
     if !args.force {
-        check_halted(system, &boards)?;
+        check_halted(system, &boards, ", or read it as it is with --force")?;
     }
     let limits = Limits { depth: args.depth, elements: args.limit };
     let mut types: HashMap<PathBuf, DebugTypes> = HashMap::new();
@@ -97,7 +103,8 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     }
 }
 
-fn check_halted(system: &mut System, boards: &[usize]) -> Result<(), CliError> {
+/// Fails if a node of these boards runs. `advice` says what else can be done.
+pub(super) fn check_halted(system: &mut System, boards: &[usize], advice: &str) -> Result<(), CliError> {
     let chosen: Vec<String> = boards.iter().map(|index| system.boards()[*index].name().to_owned()).collect();
     let runs =
         |state| matches!(state, NodeState::Starting | NodeState::Running | NodeState::Draining | NodeState::Silent);
@@ -109,9 +116,87 @@ fn check_halted(system: &mut System, boards: &[usize]) -> Result<(), CliError> {
     }
     let are = if names.len() == 1 { "is" } else { "are" };
     Err(CliError::Usage(format!(
-        "{} {are} not halted, and memory changes while it is read; run `stillpoint halt` first, or read it as it is with --force",
+        "{} {are} not halted, and memory changes while it is read; run `stillpoint halt` first{advice}",
         names.join(", ")
     )))
+}
+
+#[derive(Serialize)]
+struct OfTask {
+    expression: String,
+    variables: Vec<TaskVariable>,
+}
+
+/// A variable of a task, or of the frames of a core, which is called `core`.
+fn of_task(args: &Args, query: &TaskQuery, context: &mut Context) -> Result<Exit, CliError> {
+    let out = context.out();
+    let is_dump = context.is_dump();
+    let system = context.present()?;
+    let at = system.find(&query.node)?;
+    if !args.force && !is_dump {
+        check_halted(system, &[at.board], ", or read it as it is with --force")?;
+    }
+    let limits = Limits { depth: args.depth, elements: args.limit };
+    let mut debug = DebugInfo::default();
+    let report = system.tasks(&mut debug)?;
+    let name = system.node_name(at);
+    let found = report.find(&name, &query.task, query.instance).cloned();
+    let variables = match found {
+        Ok(task) => {
+            if !task.is_spawned() {
+                return Err(CliError::Usage(format!("{} is {} and has no variables", task.id(), task.state)));
+            }
+            system.task_variables(&task, Some(query), limits, &mut debug)
+        }
+        Err(_) if query.task == "core" => {
+            let backtrace = super::bt::backtrace(system, at, &mut debug)?;
+            system.frame_variables(at, &backtrace, Some(query), limits, &mut debug)
+        }
+        Err(why) => return Err(CliError::Usage(why)),
+    };
+    let variables = variables.map_err(|error| match error {
+        PrintError::Expression(error) => CliError::Usage(error.to_string()),
+        PrintError::Memory(error) => CliError::Bad(format!("{name}: {error}")),
+    })?;
+    if let (Some(wanted), true) = (&query.variable, variables.is_empty()) {
+        let all = match report.find(&name, &query.task, query.instance) {
+            Ok(task) => {
+                system.task_variables(task, None, Limits { depth: 1, elements: 1 }, &mut debug).unwrap_or_default()
+            }
+            Err(_) => Vec::new(),
+        };
+        let mut names: Vec<&str> = all.iter().map(|variable| variable.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let has = if names.is_empty() { String::new() } else { format!("; it has {}", names.join(", ")) };
+        let problem = format!("{}/{} has no variable {} now{has}", query.node, query.task, wanted.text);
+        return Err(CliError::Usage(problem));
+    }
+    out.print(&OfTask { expression: args.expression.clone(), variables });
+    Ok(Exit::Ok)
+}
+
+impl Report for OfTask {
+    fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.variables.is_empty() {
+            writeln!(f, "no variables live here")?;
+        }
+        self.variables.iter().try_for_each(|variable| pretty_variable(f, variable, false))
+    }
+}
+
+/// A variable of a task, with the function that it is in.
+pub(super) fn pretty_variable(f: &mut fmt::Formatter<'_>, of: &TaskVariable, indented: bool) -> fmt::Result {
+    let (name, faint) = (paint::NAME, paint::FAINT);
+    let blank = if indented { "     " } else { "" };
+    write!(f, "{blank}{name}{}{name:#} in {}: {}", of.name, of.function, of.r#type)?;
+    if let Some(value) = &of.value {
+        write!(f, " = {}", pretty(value, blank.len() + 2))?;
+    }
+    match &of.note {
+        Some(note) => writeln!(f, "  {faint}({note}){faint:#}"),
+        None => writeln!(f),
+    }
 }
 
 fn show(board: &mut Board, query: &Query, types: &DebugTypes, limits: Limits) -> Result<Shown, PrintError> {

@@ -3,11 +3,18 @@
 //! Types are read when asked for: a firmware has tens of thousands of them, and a cut looks at a dozen.
 #[cfg(test)]
 pub(crate) mod compiled;
+mod futures;
+mod lines;
+mod locals;
 mod parse;
 mod paths;
 mod place;
 mod types;
 
+pub(crate) use futures::without_parameters;
+pub use futures::{FutureIndex, Poller};
+pub use lines::Line;
+pub use locals::{Local, Registers, Whereabouts};
 pub use place::Place;
 pub use types::{Choice, Member, Type, TypeId, Variant};
 
@@ -162,7 +169,12 @@ impl DebugTypes {
 
     /// The type that an entry refers to, in its own unit or another.
     fn type_of(&self, unit: usize, entry: &Entry) -> Option<TypeId> {
-        match entry.attr_value(gimli::DW_AT_type)? {
+        self.reference(unit, entry, gimli::DW_AT_type)
+    }
+
+    /// The entry that an attribute refers to, in its own unit or another.
+    fn reference(&self, unit: usize, entry: &Entry, attribute: gimli::DwAt) -> Option<TypeId> {
+        match entry.attr_value(attribute)? {
             AttributeValue::UnitRef(offset) => Some(TypeId { unit, offset }),
             AttributeValue::DebugInfoRef(offset) => {
                 let find = |(unit, of): (usize, &gimli::Unit<Slice>)| {

@@ -99,7 +99,8 @@ impl DebugTypes {
             let mut inside = child.children();
             while let Some(content) = inside.next()? {
                 if let Some(member) = self.member(unit, content.entry()) {
-                    variants.push(Variant { name: member.name.clone(), number, content: Some(member) });
+                    let declared = declared(content.entry());
+                    variants.push(Variant { name: member.name.clone(), number, content: Some(member), declared });
                 }
             }
         }
@@ -115,7 +116,7 @@ impl DebugTypes {
             if child.entry().tag() == gimli::DW_TAG_enumerator {
                 let name = self.name(unit, child.entry()).unwrap_or_default();
                 let number = child.entry().attr_value(gimli::DW_AT_const_value).and_then(|value| constant(&value, tag));
-                variants.push(Variant { name, number, content: None });
+                variants.push(Variant { name, number, content: None, declared: None });
             }
         }
         Ok(Type::Choice(Choice { name, tag, variants }))
@@ -126,6 +127,16 @@ impl DebugTypes {
         let offset = entry.attr_value(gimli::DW_AT_data_member_location).and_then(|value| value.udata_value());
         Some(Member { name: self.name(unit, entry).unwrap_or_default(), offset: offset.unwrap_or(0), ty })
     }
+}
+
+/// Where the source has an entry: the number of the file in its unit, and the line.
+pub(super) fn declared(entry: &Entry) -> Option<(u64, u32)> {
+    let file = match entry.attr_value(gimli::DW_AT_decl_file)? {
+        AttributeValue::FileIndex(index) => index,
+        value => value.udata_value()?,
+    };
+    let line = entry.attr_value(gimli::DW_AT_decl_line)?.udata_value()?;
+    Some((file, u32::try_from(line).ok().filter(|line| *line > 0)?))
 }
 
 /// Whether a type is another one under a name or with a quality of its own.

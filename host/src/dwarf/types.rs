@@ -78,4 +78,6 @@ pub struct Variant {
     pub number: Option<u128>,
     /// What it holds, if it can hold anything.
     pub content: Option<Member>,
+    /// Where the source has it: the number of the file in its unit, and the line. The states of a future have this.
+    pub(super) declared: Option<(u64, u32)>,
 }

@@ -4,6 +4,7 @@
 //! reads its value from the memory of a board, or of a dump.
 mod find;
 mod live;
+mod of_task;
 mod parse;
 mod read;
 mod show;
@@ -12,8 +13,10 @@ mod step;
 mod tests;
 mod wrappers;
 
-pub use find::Found;
+pub use find::{Found, Read};
+pub use of_task::{TaskQuery, parse_task};
 pub use parse::{Query, parse};
+pub(crate) use read::Reader;
 pub use show::pretty;
 
 use crate::MemoryError;

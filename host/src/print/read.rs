@@ -7,7 +7,7 @@ use crate::payload::Value;
 use crate::{Memory, MemoryError};
 
 /// Reads values; what lies together is read at once.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub types: &'a DebugTypes,
     memory: &'a mut dyn Memory,
     limits: Limits,

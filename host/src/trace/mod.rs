@@ -3,11 +3,13 @@
 //! A [`Recorder`] empties the log rings and appends what it finds to a file, frame by frame. Everything else about traces
 //! needs no board, is in the crate `stillpoint-trace`, and can be named from here.
 mod header;
+mod last;
 mod recorder;
 mod ring;
 mod tail;
 
 pub use header::header_of;
+pub use last::stop_of;
 pub use recorder::{RecordError, Recorder};
 pub(crate) use ring::Ring;
 pub use stillpoint_trace::*;

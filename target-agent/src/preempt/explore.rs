@@ -5,7 +5,6 @@ use super::system::run;
 use super::world::{Act, CORES, HOST, Irq};
 use crate::sync::Mutant;
 use std::string::String;
-use std::time::{Duration, Instant};
 use std::vec::Vec;
 
 /// One of everything that can come in between, at every core.

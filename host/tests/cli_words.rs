@@ -172,9 +172,10 @@ fn missing_file(command: &str) -> (&'static [&'static str], i32) {
     match command {
         // Without the system file, whatever else they need.
         "up" | "down" | "flash" | "run" | "reset" | "info" | "status" | "halt" | "cut" | "watch" | "resume"
-        | "step" | "next" | "log" | "shell" | "break list" | "trace" => (&[], 2),
+        | "step" | "next" | "log" | "shell" | "break list" | "trace" | "tasks" => (&[], 2),
         "dump" | "trace record" => (&["new.file"], 2),
         "print" => (&["X"], 2),
+        "bt" => (&["a"], 2),
         "break" | "stop" => (&["a:send"], 2),
         "when" => (&["a:send do { cut }"], 2),
         "delete" | "break rm" => (&["1"], 2),

@@ -61,7 +61,8 @@ fn cargo_test_with_firmware(packages: &[&str]) -> anyhow::Result<()> {
 
 fn test_command(packages: &[&str]) -> Command {
     let mut cargo = cargo();
-    cargo.arg("test");
+    // One failure must not hide the next.
+    cargo.args(["test", "--no-fail-fast"]);
     for package in packages {
         cargo.args(["--package", package]);
     }

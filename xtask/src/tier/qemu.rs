@@ -36,7 +36,7 @@ fn run() -> anyhow::Result<()> {
     let (folder, plain) = (folder_of(&images)?, folder_of(&without)?);
     let mut cargo = test_command(&["stillpoint"]);
     // The tests take each demo by its name from here.
-    cargo.args(["--no-fail-fast", "--features", "qemu-tests"]);
+    cargo.args(["--features", "qemu-tests"]);
     cargo.env("STILLPOINT_FIRMWARE", folder).env("STILLPOINT_PLAIN_FIRMWARE", plain);
     cargo.env("STILLPOINT_PARTIAL_FIRMWARE", partial);
     // Each test starts two machines with two busy cores each: one after the other.

@@ -5,7 +5,8 @@ mod cli;
 use cli::{Bench, Done};
 use serde_json::Value;
 
-/// The token goes round in order, from the first time on.
+/// The token goes round in order, from the first time on. It crosses to the other board by way of left0 and right0, which so
+/// receive from whoever sent it there.
 const RING: &str = r#"
 event taken = *:trace("token taken")
 not parallel (taken, taken)
@@ -18,10 +19,10 @@ model ring {
     right1 = right1:trace("token taken")
     start -> left0
     in left1 {left0} | {start}
-    in right0 {left1}
+    in right0 {start, left1} | {left0, left1, right1}
     in right1 {right0}
-    in left0 {right1}
-    out left1 {right0}
+    in left0 {start, left1, right0, right1} | {left1, right0, right1}
+    out left1 {left0, right0}
 }
 "#;
 
@@ -36,10 +37,10 @@ model ring {
     right0 = right0:trace("token taken")
     right1 = right1:trace("token taken")
     in left1 {left0}
-    in right0 {left1}
+    in right0 {left0, left1, right1}
     in right1 {right0}
-    in left0 {right1}
-    out left1 {right0}
+    in left0 {left1, right0, right1}
+    out left1 {left0, right0}
 }
 "#;
 
@@ -112,7 +113,7 @@ fn a_duplicated_token_is_found_where_it_happens_and_ever_after() {
     checked.expect_out("FAILS  not parallel (taken, taken)");
     checked.expect_out("FAILS  model ring");
     checked.expect_out("these are concurrent");
-    checked.expect_out("before left1 the model expects {left0} or {start}");
+    checked.expect_out("before right0 the model expects {start, left1} or {left0, left1, right1}");
     // With its place in the source and its past in short.
     checked.expect_out("trace(token taken)");
     checked.expect_out("token_ring.rs:");
@@ -121,7 +122,7 @@ fn a_duplicated_token_is_found_where_it_happens_and_ever_after() {
     let model = outcome(&json, "model ring");
     assert_eq!(model["verdict"], "fails");
     let what = model["failures"][0]["what"].as_str().unwrap();
-    assert!(what.starts_with("left1#") && what.contains("came after {}"), "{what}");
+    assert!(what.starts_with("left1#") && what.contains("led to {right0}"), "{what}");
     // Both are held at once, as far as anybody can tell.
     let found = bench.run(["detect", "left0.holding == 1 & right0.holding == 1", "run.trace", "--json"]);
     assert_eq!(found.json()["possibly"], "yes", "{found:?}");

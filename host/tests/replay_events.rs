@@ -18,9 +18,13 @@ fn log(machine: &Machine, node: &Node) -> Vec<Event> {
     let ram = machine.shared_ram().expect("the board shares its RAM");
     let mut ring = vec![0; node.log.1 as usize];
     ram.read(node.log.0, &mut ring).expect("the ring is in shared RAM");
-    let written = u32::from_le_bytes([ring[0], ring[1], ring[2], ring[3]]) as usize;
-    let bytes = &ring[16..];
-    let mut rest = &bytes[..written.min(bytes.len())];
+    let (head, bytes) = ring.split_at(20);
+    let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
+    let (written, size, oldest) = (word(0), word(12), word(16));
+    let log: Vec<u8> = (0..written.wrapping_sub(oldest).min(size))
+        .map(|offset| bytes[(oldest.wrapping_add(offset) % size) as usize])
+        .collect();
+    let mut rest = &log[..];
     let (mut reader, mut events) = (LogReader::new(), Vec::new());
     while let Ok(Some((item, length))) = reader.next(rest) {
         if let LogItem::Record(record) = item {

@@ -129,17 +129,22 @@ impl<const S: usize> LogRing<S> {
     /// oldest record.
     #[must_use]
     pub fn position(&self) -> u32 {
+        self.unread().0
+    }
+
+    /// Where what is not read yet begins and ends. The end is loaded first: of what lies before it, no more than the ring holds is
+    /// called unread.
+    fn unread(&self) -> (u32, u32) {
         let (written, read, oldest) =
             (self.written.load(Ordering::Acquire), self.read.load(Ordering::Relaxed), self.oldest());
-        if written.wrapping_sub(read) <= written.wrapping_sub(oldest) { read } else { oldest }
+        (if written.wrapping_sub(read) <= written.wrapping_sub(oldest) { read } else { oldest }, written)
     }
 
     /// Copies what is not read yet into `out`, without consuming it. Returns where the copy begins and how long it is.
     pub fn peek(&self, out: &mut [u8]) -> Piece {
-        let from = self.position();
+        let (from, end) = self.unread();
         // What is given up may be known before what was written in its place is.
-        let written = self.written.load(Ordering::Acquire).wrapping_sub(from) as i32;
-        let readable = (written.max(0) as u32).min(Self::MASK + 1) as usize;
+        let readable = ((end.wrapping_sub(from) as i32).max(0) as u32).min(Self::MASK + 1) as usize;
         let mut at = from;
         for place in out.iter_mut().take(readable) {
             *place = self.byte(at).map_or(0, |byte| byte.load(Ordering::Relaxed));

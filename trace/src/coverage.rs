@@ -10,7 +10,7 @@ use stillpoint_core::{EventKind, EventNumber};
 pub(crate) enum Lack {
     /// The recording began when the node had run for a while.
     Before,
-    /// The ring was full.
+    /// They were overwritten before they were read.
     Dropped(u32),
     /// The log was broken, or a piece of it was taken out.
     Broken,

@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "note")]
 pub enum Note {
-    /// Records that the node dropped because its ring was full.
+    /// Records that were overwritten in the node's ring before they were read.
     Gap {
         /// Whose log.
         node: u8,

@@ -153,7 +153,7 @@ pub enum LogError {
     ArgumentTooLong,
     /// A sync record names more nodes or ports than there can be, or a mode that does not exist.
     ImpossibleShape,
-    /// A record came before any sync record, or after a gap without one.
+    /// A record came before any sync record.
     Unsynchronised,
 }
 

@@ -387,7 +387,7 @@ fn check_channel<const N: usize>(report: &ChannelReport<'_>) -> Result<(), Viola
 
 /// Serial-number compare: message counts wrap, too.
 fn newer(a: u32, b: u32) -> bool {
-    EventNumber(a).is_newer_than(EventNumber(b))
+    EventNumber(a).is_ahead_of(EventNumber(b))
 }
 
 #[cfg(any(test, on_target))]

@@ -2,7 +2,8 @@
 //!
 //! An entry is one `u32`: the upper 8 bits are the node's *epoch*, which grows with every reset, the lower 24 count its
 //! events. A count that overflows simply runs into the next epoch. Entries compare as serial numbers inside a window
-//! of 2^31, so one compare orders across resets and wraps.
+//! of 2^31, so one compare orders across resets and wraps. The entry 0 says that nothing is known: it is older than every
+//! other, in whatever epoch that is.
 use crate::NodeId;
 use core::cmp::Ordering;
 
@@ -36,16 +37,23 @@ impl EventNumber {
         self.0 & ((1 << COUNT_BITS) - 1)
     }
 
-    /// The number before the first event of the following epoch.
+    /// The number before the first event of the following epoch. Epoch 1 follows 255: in epoch 0 that number would be 0.
     #[must_use]
     pub const fn next_epoch(self) -> Self {
-        Self(((self.0 >> COUNT_BITS).wrapping_add(1)) << COUNT_BITS)
+        let epoch = self.epoch().wrapping_add(1);
+        Self((if epoch == 0 { 1 } else { epoch as u32 }) << COUNT_BITS)
     }
 
-    /// Whether `self` comes after `other`.
+    /// Whether `self` comes after `other`. Every number comes after 0, which no event has.
     #[must_use]
     #[inline]
     pub const fn is_newer_than(self, other: Self) -> bool {
+        self.0 != 0 && (other.0 == 0 || self.is_ahead_of(other))
+    }
+
+    /// The same where neither is 0, or both are of the first 128 epochs.
+    #[inline(always)]
+    pub(crate) const fn is_ahead_of(self, other: Self) -> bool {
         (other.0.wrapping_sub(self.0) as i32) < 0
     }
 
@@ -131,6 +139,9 @@ impl<const N: usize> VectorClock<N> {
     }
 
     /// Learns everything `other` knows.
+    ///
+    /// Compares as serial numbers only: an entry 0 counts as newer than one of the epochs 128 to 255. Nodes learn from
+    /// stamps, which treat 0 as the oldest.
     #[inline]
     pub fn merge(&mut self, other: &Self) {
         // Four at a time, so that they are loaded and stored in pairs; and written out, sixteen in one turn of the loop where
@@ -198,6 +209,18 @@ mod tests {
 
     const A: NodeId = NodeId(0);
     const B: NodeId = NodeId(1);
+
+    #[test]
+    fn every_number_is_newer_than_nothing_and_than_the_epoch_before() {
+        let mut number = EventNumber(1);
+        for _ in 0..600 {
+            let (before, epoch) = (EventNumber(number.0 | 0x00FF_FFFE), number.epoch());
+            number = number.next_epoch();
+            assert_ne!(number, EventNumber(0));
+            assert!(number.is_newer_than(before) && !before.is_newer_than(number), "epoch {epoch}");
+            assert!(number.is_newer_than(EventNumber(0)) && !EventNumber(0).is_newer_than(number), "epoch {epoch}");
+        }
+    }
 
     #[test]
     fn events_without_a_message_between_them_are_concurrent() {

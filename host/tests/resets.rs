@@ -98,7 +98,7 @@ impl Bench {
         loop {
             let nodes = self.system.nodes()?;
             let started = nodes.iter().all(|node| node.state != Some(StateCode::Starting));
-            if started && own(&nodes) == before.map(|epoch| epoch + 1) {
+            if started && own(&nodes) == before.map(following) {
                 return Ok(());
             }
             let epochs = own(&nodes);
@@ -117,6 +117,11 @@ impl Bench {
 
 fn epoch(node: &Node) -> u8 {
     EventNumber(node.clock[usize::from(node.id.0)]).epoch()
+}
+
+/// The epoch after this one: 1 follows 255.
+fn following(epoch: u8) -> u8 {
+    epoch.checked_add(1).unwrap_or(1)
 }
 
 /// The way of the serial link from board A to board B.
@@ -200,6 +205,24 @@ fn resets_in_turn_grow_epochs_and_every_halt_between_them_is_certified() -> anyh
     }
     let epochs: Vec<u8> = bench.system.nodes()?.iter().map(epoch).collect();
     assert_eq!(epochs, [3, 3, 3, 3]);
+    Ok(())
+}
+
+/// A few resets, or as many as `STILLPOINT_ROUNDS` says: epochs of the one board go round while the other runs on.
+#[test]
+fn a_board_that_is_reset_again_and_again_is_heard_by_its_peer_that_runs_on() -> anyhow::Result<()> {
+    let rounds = std::env::var("STILLPOINT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4);
+    let mut bench = Bench::new()?;
+    for round in 0..rounds {
+        bench.reset(0).with_context(|| format!("reset {round}"))?;
+        let seen = bench.wait_for_sink(|_| true)?;
+        bench.wait_for_sink(|now| now != seen).with_context(|| format!("messages after reset {round}"))?;
+        if round % 16 == 0 || round + 1 == rounds {
+            let proof = bench.halt(if round % 32 == 0 { LEFT0 } else { RIGHT1 });
+            bench.release(&proof.with_context(|| format!("halt after reset {round}"))?)?;
+        }
+    }
+    assert!(bench.system.nodes()?.iter().all(|node| node.refused == 0), "a message was refused");
     Ok(())
 }
 

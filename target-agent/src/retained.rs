@@ -23,14 +23,9 @@ impl Memory {
     /// An event number of the epoch before this boot, for [`Input::Start`](stillpoint_core::Input::Start).
     ///
     /// The count is not remembered, which would cost every event a store: a start begins the next epoch anyway.
-    ///
-    /// After 127 epochs it is nothing, as after power-on: event numbers compare inside a window of 128 epochs, in which the
-    /// 0 of a peer that was reset at the same time, and knows of nobody yet, must stay the oldest. A peer that was not
-    /// reset still knows the number, and says so with its hello.
     #[must_use]
     pub const fn known(self) -> EventNumber {
-        let forgets = self.boots < 2 || self.epoch >= LAST_EPOCH;
-        if forgets { EventNumber(0) } else { EventNumber((self.epoch as u32) << 24 | 1) }
+        if self.boots < 2 { EventNumber(0) } else { EventNumber((self.epoch as u32) << 24 | 1) }
     }
 
     /// With one more boot.
@@ -40,9 +35,6 @@ impl Memory {
         Self { boots, ..self }
     }
 }
-
-/// The last epoch that a node begins by itself.
-const LAST_EPOCH: u8 = 127;
 
 /// Two copies of a [`Memory`], each with its check, so that a reset in the middle of writing one loses nothing.
 ///
@@ -153,9 +145,10 @@ mod tests {
         for boot in 2..1000 {
             memory = memory.after_boot();
             let known = memory.known();
-            let begun = if known == EventNumber(0) { known } else { known.next_epoch() };
-            let first = EventNumber(begun.0 + 1);
+            assert_ne!(known, EventNumber(0), "boot {boot}");
+            let first = known.next_epoch().next();
             assert!(first.is_newer_than(EventNumber(0)), "boot {boot}: epoch {}", first.epoch());
+            assert!(first.is_newer_than(known), "boot {boot}: epoch {} after {}", first.epoch(), known.epoch());
             memory.epoch = first.epoch();
         }
     }

@@ -1,6 +1,6 @@
 //! The bytes of a stamp.
 use super::StampError;
-use crate::VectorClock;
+use crate::{EventNumber, VectorClock};
 
 pub(super) const FORM_EVENT: u8 = 0 << 6;
 pub(super) const FORM_SHORT: u8 = 1 << 6;
@@ -193,6 +193,16 @@ pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
 #[inline(always)]
 pub(super) fn raise(mine: &mut u32, theirs: u32) -> bool {
     let newer = (mine.wrapping_sub(theirs) as i32) < 0;
+    if newer {
+        *mine = theirs;
+    }
+    newer
+}
+
+/// The same where one of the two may be 0, for nothing, and the other of any epoch.
+#[inline]
+pub(super) fn raise_from_nothing(mine: &mut u32, theirs: u32) -> bool {
+    let newer = EventNumber(theirs).is_newer_than(EventNumber(*mine));
     if newer {
         *mine = theirs;
     }

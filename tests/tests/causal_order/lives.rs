@@ -132,3 +132,40 @@ fn resets_of_a_sender_are_not_taken_for_damage() -> Result<(), Violation> {
     }
     Ok(())
 }
+
+/// Nodes 0 and 2 are on one board, which is reset again and again; node 1 runs on. Epochs go round once, and every number of
+/// a life is newer than what is known of the life before, and than the 0 of a node that knows nothing yet.
+#[test]
+fn a_board_that_is_reset_300_times_while_its_peer_runs_on_is_heard_in_every_life() -> Result<(), Violation> {
+    const EDGES: [(usize, usize); 6] = [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)];
+    for stamps in STAMPS {
+        let mut system = run::<3>(&EDGES, stamps);
+        for round in 0..300 {
+            for (edge, (from, to)) in EDGES.into_iter().enumerate() {
+                assert!(system.send(edge, None)? && system.receive(edge)?, "round {round}: {from} -> {to}");
+                let sender = &system.members[from].node;
+                let known = system.members[to].node.clock().get(sender.id());
+                assert_eq!(known, sender.number(), "round {round}: what {to} knows of {from}");
+            }
+            if round % 30 == 0 {
+                assert!(system.halt(round / 30 % 3)?);
+                system.settle()?;
+                let certificate = system.check_halted()?;
+                system.release(1, certificate.halt)?;
+                system.settle()?;
+            }
+            let before = [0, 2].map(|node| system.members[node].node.number());
+            for node in [0, 2] {
+                system.read_log(node)?;
+                system.reset(node, round % 2 == 0)?;
+            }
+            system.settle()?;
+            system.check_running()?;
+            for (node, before) in [0, 2].into_iter().zip(before) {
+                let now = system.members[node].node.number();
+                assert!(now.is_newer_than(before), "round {round}: node {node} is in epoch {}", now.epoch());
+            }
+        }
+    }
+    Ok(())
+}

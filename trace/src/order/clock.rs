@@ -1,9 +1,9 @@
-//! Rows of clocks: one entry a node, compared as serial numbers.
+//! Rows of clocks: one entry a node, compared as serial numbers. 0 knows nothing, and is older than any other.
 
 /// Whether `a` comes after `b`, across the wrap too.
 #[inline(always)]
 pub(crate) const fn newer(a: u32, b: u32) -> bool {
-    (b.wrapping_sub(a) as i32) < 0
+    a != 0 && (b == 0 || (b.wrapping_sub(a) as i32) < 0)
 }
 
 /// Entries that are dealt with at once: a clock is kept in pieces of so many, and what is more than the width stays zero.
@@ -40,8 +40,8 @@ pub(crate) fn merge(mine: &mut [u32], theirs: &[u32]) {
 /// The later of two, without a branch.
 #[inline(always)]
 fn later(a: u32, b: u32) -> u32 {
-    let ahead = b.wrapping_sub(a) as i32;
-    a.wrapping_add(ahead.max(0) as u32)
+    let is_ahead = (a.wrapping_sub(b) as i32) < 0;
+    if (b != 0) & (is_ahead | (a == 0)) { b } else { a }
 }
 
 /// Raises one entry.

@@ -1,6 +1,6 @@
 //! The records of one node, decoded from the pieces of its log.
 use stillpoint_core::EventNumber;
-use stillpoint_core::log::{LogError, LogItem, LogReader, Record};
+use stillpoint_core::log::{LogError, LogItem, LogReader, NOT_STARTED, Record};
 use stillpoint_core::time::Ticks;
 
 /// Something a node's log says, and when it was read.
@@ -199,6 +199,10 @@ impl Stream {
                 let (jumped, placed) = (std::mem::take(&mut self.jumped), std::mem::replace(&mut self.placed, true));
                 // Not every new epoch is a reset, but after every reset there is one.
                 let continues = placed && sync.continues && sync.number.epoch() == before.epoch();
+                // A node that was reset and has not started may have the epoch, and as many records, as the life before.
+                let is_starting =
+                    before.is_newer_than(sync.number) || sync.origins().any(|origin| origin == NOT_STARTED);
+                let continues = continues && !is_starting;
                 if jumped && !continues {
                     each(Part::Other(Item::Restart));
                 }

@@ -155,12 +155,14 @@ impl CausalOrder {
     /// A node begins a life: its channels count from the beginning.
     pub(super) fn begin_life(&mut self, node: usize, record: &Record) {
         let (state, number) = (&mut self.nodes[node], record.number.0);
-        // Where the reset itself is missing, so may be more of the life's first events.
-        let is_seen = record.event.kind == EventKind::Reset || state.last.is_none();
+        // Where the reset itself is missing, so may be more of the life's first events. A recording that begins in the middle
+        // of a life lacks nothing before that, unless it was lost.
+        let begins = state.last.is_none() && !(state.restarted && record.number.epoch() != 0);
+        let is_seen = record.event.kind == EventKind::Reset || begins;
         let first = if is_seen { number } else { number.wrapping_sub(record.number.count()).wrapping_add(1) };
         // What a former life did not know is not known to the next either.
         if let Some(taint) = state.taint.take() {
-            add(&mut state.inherited, *taint);
+            inherit(state, *taint);
         }
         // A halt before the first event has the number 0.
         let lived = state.last.is_some_and(|last| last != 0);
@@ -169,7 +171,7 @@ impl CausalOrder {
             let is_inbox = |port: &super::node::Port| !port.out && port.peer.is_some();
             let inboxes = state.ports.iter().enumerate().filter(|(_, port)| is_inbox(port));
             state.doubted = inboxes.fold(0, |all, (place, _)| all | 1 << place);
-            add(&mut state.inherited, Taint::lost(self.width, node as u8));
+            inherit(state, Taint::lost(self.width, node as u8));
             self.regained[node] = (state.doubted == 0).then_some(number);
         }
         state.restarted = false;
@@ -199,7 +201,7 @@ impl CausalOrder {
                 let state = &mut self.nodes[node];
                 clock::merge_rows(&mut state.clock, &life.clock);
                 if let Some(doubt) = &life.doubt {
-                    add(&mut state.inherited, doubt.as_ref().clone());
+                    inherit(state, doubt.as_ref().clone());
                 }
             }
         }
@@ -216,7 +218,7 @@ impl CausalOrder {
             }
             self.learn_lives(node, of, *before, now);
             if let Some(doubt) = self.unread_life(of, now) {
-                add(&mut self.nodes[node].inherited, doubt);
+                inherit(&mut self.nodes[node], doubt);
             }
         }
     }
@@ -225,7 +227,10 @@ impl CausalOrder {
     fn unread_life(&self, of: usize, number: u32) -> Option<Taint> {
         let epoch = |number| EventNumber(number).epoch();
         let (state, lives) = (&self.nodes[of], &self.lives[of]);
-        let (first, last) = (state.first?, state.last?);
+        let (Some(first), Some(last)) = (state.first, state.last) else {
+            // Its log begins with a part that was lost, and maybe with it the end of a life before this one.
+            return (state.restarted && epoch(number) != 0).then(|| Taint::lost(self.width, of as u8));
+        };
         let read = [first, last].into_iter().chain(lives.iter().map(|life| life.first));
         if read.map(epoch).any(|read| read == epoch(number)) {
             return None;
@@ -254,6 +259,12 @@ fn sends(record: &Record, port: usize) -> bool {
     record.event.kind == EventKind::Send && usize::from(record.event.arg) == port
 }
 
+/// Adds what is not known from before a reset.
+fn inherit(state: &mut super::node::Node, mut taint: Taint) {
+    taint.outlives = true;
+    add(&mut state.inherited, taint);
+}
+
 fn add(all: &mut Option<Box<Taint>>, taint: Taint) {
     match all {
         Some(all) => all.merge(&taint),
@@ -276,6 +287,6 @@ pub(super) enum Learned {
 
 impl super::node::Node {
     pub(super) fn add_taint(&mut self, taint: Taint) {
-        add(&mut self.taint, taint);
+        add(if taint.outlives { &mut self.inherited } else { &mut self.taint }, taint);
     }
 }

@@ -9,13 +9,15 @@ pub(super) struct Taint {
     until: Vec<Option<u32>>,
     /// Nodes of which a part of the log was lost with a reset, one bit a node: see [`CausalOrder`](super::CausalOrder).
     lost: u32,
+    /// A part of it is from before a reset, of any node: the clock of a node in a later life does not tell what is missing.
+    pub outlives: bool,
     pub why: Why,
 }
 
 impl Taint {
     /// All that is missing happened before event `until` of `node`; never known if that is not known either.
     pub fn new(width: usize, node: u8, until: Option<u32>, why: Why) -> Self {
-        let mut taint = Self { until: vec![None; width], lost: 0, why };
+        let mut taint = Self { until: vec![None; width], lost: 0, outlives: false, why };
         if let Some(entry) = taint.until.get_mut(usize::from(node)) {
             // Half the numbers ahead: newer than anything that can be known.
             *entry = until.or(Some(NEVER));
@@ -25,12 +27,13 @@ impl Taint {
 
     /// What a node took in before a reset is missing, since that part of its log was not read.
     pub fn lost(width: usize, node: u8) -> Self {
-        Self { until: vec![None; width], lost: 1 << node, why: Why::Unread(node) }
+        Self { until: vec![None; width], lost: 1 << node, outlives: true, why: Why::Unread(node) }
     }
 
     /// Adds what another lacks.
     pub fn merge(&mut self, other: &Self) {
         self.lost |= other.lost;
+        self.outlives |= other.outlives;
         for (mine, theirs) in self.until.iter_mut().zip(&other.until) {
             match (&mut *mine, theirs) {
                 (Some(NEVER), _) | (_, None) => {}

@@ -39,7 +39,7 @@ fn next_incarnation(incarnation: u8) -> u8 {
 impl Protocol {
     pub(super) fn on_frame(&mut self, header: &Header, now: Ticks<u32>, counters: &mut Counters) -> Consequence {
         let lane = match header.kind {
-            Kind::Hello => return self.on_hello(header, counters),
+            Kind::Hello => return self.on_hello(header, now, counters),
             Kind::Data => Some((Lane::Data, Due::DATA_GAP)),
             Kind::Control => Some((Lane::Control, Due::CONTROL_GAP)),
             Kind::Ack => None,
@@ -49,7 +49,8 @@ impl Protocol {
             count(&mut counters.stale);
             return Consequence::default();
         }
-        self.hear_stopped(header);
+        let asked = core::mem::take(&mut self.asked);
+        let goes_on = self.hear_stopped(header, now);
         let drop = PerLane {
             data: self.sending.data.acknowledge(header.data_next, now),
             control: self.sending.control.acknowledge(header.control_next, now),
@@ -61,6 +62,15 @@ impl Protocol {
         let control_gap = header.flags.contains(Flags::CONTROL_GAP);
         if control_gap {
             self.sending.control.go_back(header.control_next);
+        }
+        if header.flags.contains(Flags::ANSWER) && asked > 0 {
+            // The question came after all that was sent before it.
+            self.sending.data.is_missed();
+            self.sending.control.is_missed();
+        } else if goes_on && (self.sending.data.is_waiting() || self.sending.control.is_waiting()) {
+            // What it has may still wait to be read there.
+            self.due.add(Due::ASK, true);
+            self.asked = 1;
         }
         let has_news = drop.data | drop.control != 0 || data_gap || control_gap;
         let event = self.answered(header.flags.contains(Flags::ANSWER) || has_news);
@@ -88,19 +98,24 @@ impl Protocol {
         if answered { self.is_heard() } else { None }
     }
 
-    /// What any frame of the session says of the peer itself.
-    fn hear_stopped(&mut self, header: &Header) {
+    /// What any frame of the session says of the peer itself. Says whether it goes on after it was stopped.
+    fn hear_stopped(&mut self, header: &Header, now: Ticks<u32>) -> bool {
         let stopped = header.flags.contains(Flags::STOPPED);
-        if self.peer_stopped && !stopped {
+        let goes_on = self.peer_stopped && !stopped;
+        if goes_on {
             self.sending.data.is_heard();
             self.sending.control.is_heard();
+            // It could not acknowledge while it stood still.
+            self.sending.data.wait_again(now);
+            self.sending.control.wait_again(now);
         }
         self.peer_stopped = stopped;
         self.raise_edge(header.edge);
+        goes_on
     }
 
     #[inline(never)]
-    fn on_hello(&mut self, header: &Header, counters: &mut Counters) -> Consequence {
+    fn on_hello(&mut self, header: &Header, now: Ticks<u32>, counters: &mut Counters) -> Consequence {
         let mut consequence = Consequence::default();
         if header.number != VERSION {
             consequence.event = Some(LinkEvent::Incompatible { version: header.number });
@@ -128,7 +143,7 @@ impl Protocol {
         let knows_me = header.to == self.mine && consequence.event.is_none();
         if knows_me {
             consequence.keep = Keep::Hello;
-            self.hear_stopped(header);
+            let _goes_on = self.hear_stopped(header, now);
             consequence.event = if was_greeting {
                 Some(self.come_up(false))
             } else {
@@ -159,5 +174,6 @@ impl Protocol {
         self.told_edge = 0;
         self.due = Due::NOTHING;
         self.peer_stopped = false;
+        self.asked = 0;
     }
 }

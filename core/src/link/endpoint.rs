@@ -314,7 +314,7 @@ impl<const W: usize, const F: usize> Link<W, F> {
         self.protocol.stopped = stopped;
     }
 
-    /// Whether the peer said that it is stopped: the retry limit is suspended.
+    /// Whether the peer said that it is stopped: the retry limit is suspended, and nothing is sent again unasked.
     #[must_use]
     pub fn is_peer_stopped(&self) -> bool {
         self.protocol.peer_stopped

@@ -55,6 +55,8 @@ pub(super) struct Sending {
     went_back: bool,
     /// Since when the oldest waits for its acknowledgement.
     waiting_since: Option<Ticks<u32>>,
+    /// This end looked long after a wait was over, and waited once more.
+    was_late: bool,
 }
 
 /// The next item to put on the wire.
@@ -131,6 +133,7 @@ impl Sending {
         self.sent = self.sent.saturating_sub(news);
         self.in_vain = 0;
         self.went_back = false;
+        self.was_late = false;
         self.waiting_since = (self.sent > 0).then_some(now);
         news
     }
@@ -146,12 +149,29 @@ impl Sending {
         self.waiting_since.map(|since| left(timeout, since, now))
     }
 
+    /// Whether something was sent that is not acknowledged.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.sent > 0
+    }
+
+    /// Begins to wait once more, if it waits.
+    pub(super) fn wait_again(&mut self, now: Ticks<u32>) {
+        self.waiting_since = self.waiting_since.map(|_| now);
+    }
+
     /// Once the wait took `timeout`, everything on the way has to be sent again; says how often that was in vain.
     ///
-    /// The next wait begins when it has been sent, so that time in which the wire is busy does not count.
+    /// The next wait begins when it has been sent, so that time in which the wire is busy does not count. Neither does time
+    /// in which this end stood still: an acknowledgement may have come and not been read.
     #[inline(never)]
     pub(super) fn on_tick(&mut self, now: Ticks<u32>, timeout: Ticks<u32>, counts: bool) -> Option<u8> {
         if self.ticks_left(now, timeout) != Some(Ticks(0)) {
+            return None;
+        }
+        let is_late = self.ticks_left(now, Ticks(timeout.0.saturating_mul(2))) == Some(Ticks(0));
+        if is_late && !self.was_late {
+            self.was_late = true;
+            self.wait_again(now);
             return None;
         }
         let in_vain = self.in_vain.saturating_add(u8::from(counts));
@@ -182,6 +202,15 @@ impl Sending {
         self.waiting_since = None;
         self.in_vain = 0;
         self.went_back = false;
+        self.was_late = false;
+    }
+
+    /// The peer says that nothing more has arrived than it acknowledged: what was sent is missing, and is sent again.
+    pub(super) fn is_missed(&mut self) {
+        if self.sent > 0 {
+            self.sent = 0;
+            self.waiting_since = None;
+        }
     }
 }
 

@@ -35,7 +35,7 @@
 //!
 //! | flag | meaning |
 //! |---|---|
-//! | 0x04 stopped | the sender is stopped: its silence does not count against the retry limit |
+//! | 0x04 stopped | the sender is stopped: its silence does not count, and frames are sent again only when it answers that they are missing |
 //! | 0x08 ask | the sender waits: send any frame with *answer*; on every repetition, and when it waits for room |
 //! | 0x10 answer | an *ask* was heard since the last frame: the line works both ways |
 //! | 0x20 in session | hello only: the sender is in a session with *from*/*to* |

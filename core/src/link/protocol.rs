@@ -42,6 +42,9 @@ impl Due {
     }
 }
 
+/// A stopped peer is asked after 1, 2, 4 and at last 32 times the usual wait.
+const MOST_DOUBLINGS: u32 = 5;
+
 /// The frame to send next.
 pub(super) struct Frame {
     pub(super) header: Header,
@@ -70,6 +73,8 @@ pub(super) struct Protocol {
     pub(super) due: Due,
     pub(super) stopped: bool,
     pub(super) peer_stopped: bool,
+    /// How often a stopped peer was asked where it stands, and has not answered.
+    pub(super) asked: u8,
     /// When the last hello was sent, while one is repeated.
     pub(super) hello_sent: Option<Ticks<u32>>,
 }
@@ -90,6 +95,7 @@ impl Protocol {
             due: Due::HELLO,
             stopped: false,
             peer_stopped: false,
+            asked: 0,
             hello_sent: None,
         }
     }
@@ -140,12 +146,36 @@ impl Protocol {
         if is_blocked && !self.due.has(Due::ASK) {
             self.sending.data.wait(now);
         }
-        let counts = retry_limit.is_some() && !self.peer_stopped;
+        if self.peer_stopped {
+            self.ask_stopped(now);
+            return None;
+        }
+        let counts = retry_limit.is_some();
         let data = self.sending.data.on_tick(now, timeout, counts);
         let control = self.sending.control.on_tick(now, timeout, counts);
         self.due.add(Due::ASK, is_blocked && data.is_some());
         let is_silent = counts && data.max(control) > retry_limit;
         is_silent.then(|| self.go_down(counters))
+    }
+
+    /// A stopped peer may not be able to acknowledge what it has, or to read it: it is asked where it stands, less and less
+    /// often, and what was sent is sent again only if it answers that it is missing.
+    fn ask_stopped(&mut self, now: Ticks<u32>) {
+        let wait = self.timeout();
+        let PerLane { data, control } = &mut self.sending;
+        let is_over = |lane: &Sending| lane.ticks_left(now, wait) == Some(Ticks(0));
+        if is_over(data) || is_over(control) {
+            data.wait_again(now);
+            control.wait_again(now);
+            self.due.add(Due::ASK, true);
+            self.asked = self.asked.saturating_add(1);
+        }
+    }
+
+    /// How long to wait for an acknowledgement.
+    fn timeout(&self) -> Ticks<u32> {
+        let doublings = if self.peer_stopped { u32::from(self.asked).min(MOST_DOUBLINGS) } else { 0 };
+        Ticks(self.waits.timeout.0.saturating_mul(1 << doublings))
     }
 
     fn hello_ticks_left(&self, now: Ticks<u32>) -> Option<Ticks<u32>> {
@@ -160,7 +190,7 @@ impl Protocol {
         if self.phase != LinkPhase::Up {
             return self.hello_ticks_left(now);
         }
-        let timeout = self.waits.timeout;
+        let timeout = self.timeout();
         let data = self.sending.data.ticks_left(now, timeout);
         // A wait for room begins with the next tick.
         let blocked = self.sending.data.is_blocked(self.data_allowed()).then_some(timeout);

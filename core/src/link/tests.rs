@@ -215,6 +215,80 @@ fn a_stopped_peer_suspends_the_retry_limit_until_it_runs_again() {
     assert!((101..110).any(|step| shout(&mut a, step * 100) == Some(LinkEvent::Down)));
 }
 
+/// Frames that are on the line, and not read.
+struct Unread {
+    bytes: [u8; 1024],
+    length: usize,
+}
+
+impl Unread {
+    fn add(&mut self, from: &mut End, now: u32) {
+        assert_eq!(from.on_tick(Ticks(now)), None);
+        while let Some(length) = from.poll_transmit(Ticks(now), &mut self.bytes[self.length..]).unwrap() {
+            self.length += length;
+        }
+    }
+}
+
+#[test]
+fn nothing_is_sent_again_to_a_peer_that_stood_still_and_has_everything() {
+    for (lane, stops_first) in [(Lane::Data, true), (Lane::Control, true), (Lane::Data, false), (Lane::Control, false)]
+    {
+        let (mut a, mut b) = up();
+        let mut unread = Unread { bytes: [0; 1024], length: 0 };
+        for (item, now) in [(1, 0), (2, 1)] {
+            a.send(lane, &[item]).unwrap();
+            if stops_first == (now == 0) {
+                b.set_stopped(true);
+                carry(&mut b, &mut a, 0);
+            }
+            unread.add(&mut a, now);
+        }
+        for step in 1..=200 {
+            unread.add(&mut a, step * 50);
+        }
+        b.set_stopped(false);
+        // It says that it goes on before it has read anything.
+        carry(&mut b, &mut a, 10_000);
+        hear(&mut b, &unread.bytes[..unread.length], 10_000);
+        settle(&mut a, &mut b, 10_000);
+        assert_eq!((a.counters().retransmits, b.counters().duplicates), (0, 0));
+        assert_eq!((next(&mut b, lane), next(&mut b, lane), a.unacknowledged(lane)), (Some(1), Some(2), 0));
+    }
+}
+
+#[test]
+fn what_is_missing_at_a_stopped_peer_that_reads_is_sent_again_once() {
+    let (mut a, mut b) = up();
+    b.set_stopped(true);
+    settle(&mut a, &mut b, 0);
+    a.send(Lane::Data, &[1]).unwrap();
+    a.send(Lane::Control, &[2]).unwrap();
+    shout(&mut a, 0);
+    settle(&mut a, &mut b, 99);
+    assert!(b.front(Lane::Data).is_none());
+    settle(&mut a, &mut b, 100);
+    assert_eq!((next(&mut b, Lane::Data), next(&mut b, Lane::Control)), (Some(1), Some(2)));
+    assert_eq!((a.counters().retransmits, b.counters().duplicates), (2, 0));
+}
+
+#[test]
+fn an_end_that_stood_still_reads_acknowledgements_before_it_sends_again() {
+    let (mut a, mut b) = up();
+    a.send(Lane::Data, &[1]).unwrap();
+    carry(&mut a, &mut b, 0);
+    // The acknowledgement waits to be read, while nobody looks at the clock.
+    let mut unread = Unread { bytes: [0; 1024], length: 0 };
+    unread.add(&mut b, 0);
+    shout(&mut a, 5_000);
+    hear(&mut a, &unread.bytes[..unread.length], 5_001);
+    assert_eq!((a.counters().retransmits, a.unacknowledged(Lane::Data)), (0, 0));
+    // Once: an end that always looks too late sends again all the same.
+    a.send(Lane::Data, &[2]).unwrap();
+    assert!([6_000, 6_300, 6_600].into_iter().all(|now| shout(&mut a, now).is_none()));
+    assert_eq!(a.counters().retransmits, 1);
+}
+
 #[test]
 fn a_restarted_peer_is_met_again_and_what_was_not_acknowledged_is_reported_lost() {
     let (mut a, mut b) = up();

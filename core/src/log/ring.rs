@@ -4,6 +4,7 @@
 //! `oldest` forward by about a quarter of the ring before it overwrites that part. A reader, usually a debug probe that reads
 //! memory word by word, copies bytes, reads `oldest` again and discards what may have been overwritten meanwhile. Nobody
 //! waits and nobody uses compare-and-swap.
+use super::Origins;
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
 #[cfg(loom)]
@@ -217,39 +218,36 @@ impl<const S: usize> Entry<'_, S> {
         (self.at & LogRing::<S>::MASK).wrapping_add(count) <= LogRing::<S>::MASK + 1
     }
 
-    /// Words, the lowest byte first, one slice after the other.
+    /// Words, the lowest byte first, one slice after the other, and as many origins as the last slice has words.
     #[inline(always)]
-    pub(crate) fn put_words(&mut self, slices: [&[u32]; 3]) {
+    pub(crate) fn put_words(&mut self, slices: [&[u32]; 3], origins: &impl Origins) {
         let [first, second, third] = slices;
-        let count = (first.len() + second.len() + third.len()) as u32 * 4;
+        let count = (first.len() + second.len() + 2 * third.len()) as u32 * 4;
         let from = (self.at & LogRing::<S>::MASK) as usize;
         let Some(straight) = self.ring.bytes.get(from..from.wrapping_add(count as usize)) else {
-            return slices.into_iter().for_each(|words| self.put_words_round(words));
+            return self.put_words_round(slices, origins);
         };
         let places = straight.as_chunks::<4>().0;
         let (places_of_first, places) = places.split_at_checked(first.len()).unwrap_or_default();
-        let (places_of_second, places_of_third) = places.split_at_checked(second.len()).unwrap_or_default();
+        let (places_of_second, places) = places.split_at_checked(second.len()).unwrap_or_default();
+        let (places_of_third, places_of_origins) = places.split_at_checked(third.len()).unwrap_or_default();
         store_words(places_of_first, first);
         store_words(places_of_second, second);
         store_words(places_of_third, third);
+        let mut origins = origins.origins();
+        for place in places_of_origins {
+            store_word(place, origins.next().unwrap_or(0));
+        }
         self.at = self.at.wrapping_add(count);
-    }
-
-    /// A word, the lowest byte first.
-    #[inline(always)]
-    pub(crate) fn put_word(&mut self, word: u32) {
-        let from = (self.at & LogRing::<S>::MASK) as usize;
-        let Some(straight) = self.ring.bytes.get(from..from.wrapping_add(4)) else {
-            return self.put_words_round(&[word]);
-        };
-        store_words(straight.as_chunks::<4>().0, &[word]);
-        self.at = self.at.wrapping_add(4);
     }
 
     #[cold]
     #[inline(never)]
-    fn put_words_round(&mut self, words: &[u32]) {
-        words.iter().flat_map(|word| word.to_le_bytes()).for_each(|byte| self.put(byte));
+    fn put_words_round(&mut self, slices: [&[u32]; 3], origins: &impl Origins) {
+        let count = slices.last().map_or(0, |counts| counts.len());
+        let origins = origins.origins().chain(core::iter::repeat(0)).take(count);
+        let words = slices.into_iter().flatten().copied().chain(origins);
+        words.flat_map(u32::to_le_bytes).for_each(|byte| self.put(byte));
     }
 
     #[inline(always)]
@@ -290,15 +288,17 @@ impl Quarters {
     }
 
     /// Opens the ring for a record of at most `room` bytes behind the present quarter. `None` if the whole ring has no room for it.
-    /// The entry is to [`begin`](Self::begin) a quarter as soon as that suits; at once if it is the oldest.
+    /// Before anything is put, the entry is to [`begin`](Self::begin) a quarter, at once if nothing is older, or to
+    /// [`extend`](Self::extend) the present one.
+    pub(crate) fn turn<'a, const S: usize>(&self, ring: &'a LogRing<S>, room: u32) -> Option<Entry<'a, S>> {
+        (room <= S as u32).then(|| Entry { ring, at: ring.written.load(Ordering::Relaxed) })
+    }
+
+    /// Makes room for `room` bytes of this entry behind the present quarter.
+    #[cold]
     #[inline(never)]
-    pub(crate) fn turn<'a, const S: usize>(&mut self, ring: &'a LogRing<S>, room: u32) -> Option<Entry<'a, S>> {
-        let entry = Entry { ring, at: ring.written.load(Ordering::Relaxed) };
-        if room > S as u32 {
-            return None;
-        }
-        self.free(&entry, room);
-        Some(entry)
+    pub(crate) fn extend<const S: usize>(&mut self, entry: &Entry<'_, S>, room: u32) {
+        self.free(entry, room);
     }
 
     /// Begins a quarter with this entry, which needs `room` bytes.
@@ -341,13 +341,18 @@ impl Quarters {
 
 #[inline(always)]
 fn store_words(places: &[[AtomicU8; 4]], words: &[u32]) {
-    for ([a, b, c, d], word) in places.iter().zip(words) {
-        // Written out: also where loops are not unrolled for the sake of size.
-        a.store(*word as u8, Ordering::Relaxed);
-        b.store((word >> 8) as u8, Ordering::Relaxed);
-        c.store((word >> 16) as u8, Ordering::Relaxed);
-        d.store((word >> 24) as u8, Ordering::Relaxed);
+    for (place, word) in places.iter().zip(words) {
+        store_word(place, *word);
     }
+}
+
+#[inline(always)]
+fn store_word([a, b, c, d]: &[AtomicU8; 4], word: u32) {
+    // Written out: also where loops are not unrolled for the sake of size.
+    a.store(word as u8, Ordering::Relaxed);
+    b.store((word >> 8) as u8, Ordering::Relaxed);
+    c.store((word >> 16) as u8, Ordering::Relaxed);
+    d.store((word >> 24) as u8, Ordering::Relaxed);
 }
 
 #[cfg(any(all(test, not(loom)), on_target))]

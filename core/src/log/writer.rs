@@ -13,8 +13,8 @@ use crate::{Event, EventKind, EventNumber, NodeId};
 /// let _ = node.step(Input::start()).unwrap();
 /// assert_eq!(node.standing().number, node.number());
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
+#[derive(Debug)]
+pub struct Standing<'a, O> {
     /// Whose log it is.
     pub me: NodeId,
     /// The number of the event.
@@ -24,7 +24,7 @@ pub struct Standing<'a> {
     /// Messages sent or received on each port.
     pub counts: &'a [u32],
     /// Where those counts begin.
-    pub origins: &'a dyn Origins,
+    pub origins: &'a O,
     /// What the node records.
     pub recording: Recording,
 }
@@ -37,25 +37,18 @@ pub const NOT_STARTED: u32 = u32::MAX;
 /// # Example: an array has one word a port
 /// ```
 /// use stillpoint_core::log::Origins;
-/// assert_eq!([7, 8].origin(1), 8);
+/// assert!([7, 8].origins().eq([7, 8]));
 /// ```
 pub trait Origins {
-    /// For a port where messages come in, the event of the sender that sent the last message that the node took in the
-    /// present session. For a port where they leave, the last event of the node before the present session;
-    /// [`NOT_STARTED`] before the node starts, when there is none.
-    fn origin(&self, port: usize) -> u32;
-}
-
-/// Not a supertrait: a table of methods with `Debug` of a whole node in it would link the formatting of all its parts.
-impl core::fmt::Debug for dyn Origins + '_ {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Origins { .. }")
-    }
+    /// Returns a word for each port. For a port where messages come in, the event of the sender that sent the last message that
+    /// the node took in the present session. For a port where they leave, the last event of the node before the present
+    /// session; [`NOT_STARTED`] before the node starts, when there is none.
+    fn origins(&self) -> impl Iterator<Item = u32>;
 }
 
 impl<const P: usize> Origins for [u32; P] {
-    fn origin(&self, port: usize) -> u32 {
-        self.get(port).copied().unwrap_or(0)
+    fn origins(&self) -> impl Iterator<Item = u32> {
+        self.iter().copied()
     }
 }
 
@@ -191,7 +184,13 @@ impl<const N: usize> LogWriter<N> {
     /// Writes `event`, which happened at `now`. A full ring gives up its oldest records; sync records say how many there were.
     // Inlined always: a caller that names the kind of event is left with a handful of stores.
     #[inline(always)]
-    pub fn push<const S: usize>(&mut self, ring: &LogRing<S>, event: &Event, now: Ticks<u32>, standing: &Standing<'_>) {
+    pub fn push<const S: usize>(
+        &mut self,
+        ring: &LogRing<S>,
+        event: &Event,
+        now: Ticks<u32>,
+        standing: &Standing<'_, impl Origins>,
+    ) {
         let number = standing.number.0;
         let plain = number == self.expected
             && number != self.sync_at
@@ -230,7 +229,7 @@ impl<const N: usize> LogWriter<N> {
         ring: &LogRing<S>,
         event: &Event,
         now: Ticks<u32>,
-        standing: &Standing<'_>,
+        standing: &Standing<'_, impl Origins>,
     ) {
         let (number, causes) = (standing.number.0, standing.recording.carries_causes());
         let words = SYNC_WORDS + standing.clock.len() + 2 * standing.counts.len();
@@ -243,7 +242,13 @@ impl<const N: usize> LogWriter<N> {
         };
         let called_for = self.sync_due || begins_session(event, standing) || entry.is_oldest();
         let is_due = turns || number.wrapping_sub(self.sync_at) as i32 >= 0;
-        if called_for || is_due && entry.is_straight(sync) {
+        let mut syncs = called_for || is_due && entry.is_straight(sync);
+        if turns && !syncs {
+            // Nothing may be left in front of it, and then it needs its sync record wherever that lies.
+            self.quarters.extend(&entry, room);
+            syncs = entry.is_oldest();
+        }
+        if syncs {
             if turns {
                 self.quarters.begin(&entry, room);
             }
@@ -300,7 +305,12 @@ impl<const N: usize> LogWriter<N> {
 
     /// What happened since the last record, where that is not simply nothing.
     #[inline(never)]
-    fn put_causes<const S: usize>(&mut self, entry: &mut Entry<'_, S>, event: &Event, standing: &Standing<'_>) {
+    fn put_causes<const S: usize>(
+        &mut self,
+        entry: &mut Entry<'_, S>,
+        event: &Event,
+        standing: &Standing<'_, impl Origins>,
+    ) {
         let last = self.last;
         let counted = u32::from(counts(event.kind));
         let skipped = standing.number.0.wrapping_sub(last).wrapping_sub(counted);
@@ -330,7 +340,12 @@ impl<const N: usize> LogWriter<N> {
 
     /// Where the node stands with the record that follows. Words as they are: it takes the same time whatever they say.
     #[inline(never)]
-    fn put_sync<const S: usize>(&mut self, entry: &mut Entry<'_, S>, now: Ticks<u32>, standing: &Standing<'_>) {
+    fn put_sync<const S: usize>(
+        &mut self,
+        entry: &mut Entry<'_, S>,
+        now: Ticks<u32>,
+        standing: &Standing<'_, impl Origins>,
+    ) {
         self.sync_at = standing.number.0.wrapping_add(Self::SYNC_EVERY);
         self.sync_due = false;
         // The record that follows has a time difference of zero.
@@ -339,17 +354,14 @@ impl<const N: usize> LogWriter<N> {
         let mode = standing.recording.mode() as u8 | causes;
         let head = u32::from_le_bytes([SYNC, mode, standing.clock.len() as u8, standing.counts.len() as u8]);
         let first = [head, standing.number.0, now.0, (self.time.0 >> 32) as u32, self.records()];
-        entry.put_words([&first, standing.clock, standing.counts]);
-        for port in 0..standing.counts.len() {
-            entry.put_word(standing.origins.origin(port));
-        }
+        entry.put_words([&first, standing.clock, standing.counts], standing.origins);
     }
 }
 
 /// Whether a message is the first that the node takes from a channel since either of its ends was reset. The sync record
 /// before it names the event that sent it, so that a reader can tell in which life the sender counted it.
 #[inline(always)]
-fn begins_session(event: &Event, standing: &Standing<'_>) -> bool {
+fn begins_session(event: &Event, standing: &Standing<'_, impl Origins>) -> bool {
     matches!(event.kind, EventKind::Receive) && standing.counts.get(usize::from(event.arg)) == Some(&1)
 }
 

@@ -318,7 +318,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     /// Where the node stands, for its log.
     #[must_use]
     #[inline(always)]
-    pub fn standing(&self) -> Standing<'_> {
+    pub fn standing(&self) -> Standing<'_, Self> {
         // Ports are connected from the first on; what lies behind the last has counted nothing.
         let ports = 32 - self.linked().0.leading_zeros() as usize;
         Standing {
@@ -333,14 +333,19 @@ impl<const N: usize, const P: usize> Node<N, P> {
 }
 
 impl<const N: usize, const P: usize> Origins for Node<N, P> {
-    fn origin(&self, port: usize) -> u32 {
-        let Some((end, count)) = self.ports.get(port).zip(self.counts.get(port)) else { return 0 };
-        if self.outgoing.contains(PortId(port as u8)) {
-            if self.halting.phase.has_started() { end.opened } else { NOT_STARTED }
-        } else if *count == 0 {
-            0
-        } else {
-            end.said.last_of_peer()
-        }
+    #[inline(always)]
+    fn origins(&self) -> impl Iterator<Item = u32> {
+        // All bits of a word are set in `NOT_STARTED`.
+        let unstarted = if self.halting.phase.has_started() { 0 } else { NOT_STARTED };
+        let mut outgoing = self.outgoing.0;
+        self.ports.iter().zip(&self.counts).map(move |(end, count)| {
+            let leaves = outgoing & 1 != 0;
+            outgoing >>= 1;
+            match (leaves, *count) {
+                (true, _) => end.opened | unstarted,
+                (false, 0) => 0,
+                (false, _) => end.said.last_of_peer(),
+            }
+        })
     }
 }

@@ -5,6 +5,8 @@
 //!     ring.model:4  FAILS  model ring  2 of 2408 events
 //!       left1 #52 trace(token taken) came after {}: before left1 the model expects {left0}
 //!     ...
+mod live;
+
 use super::{CliError, Context, Exit, Report, history, paint};
 use serde::Serialize;
 use std::fmt;
@@ -19,15 +21,16 @@ use stillpoint_trace::check::{Options, Report as Checked, Source, Verdict, check
                   model or the recording cannot be read. The language is described in docs/CHECK.md.\n\nExample:\n  \
                   stillpoint check ring.model run.trace\n  \
                   stillpoint check -e 'pred left1:recv(ring) { left0:send(ring) }' run.trace\n  \
-                  stillpoint check ring.model run.trace --svg wrong.svg"
+                  stillpoint check ring.model run.trace --svg wrong.svg\n  \
+                  stillpoint check ring.model --live --halt"
 )]
 pub struct Args {
     #[command(flatten)]
     picture: super::picture::PictureArgs,
     #[command(flatten)]
     order: super::order::OrderArgs,
-    /// The model, unless -e gives one, and the recording.
-    #[arg(required = true, num_args = 1..=2, value_names = ["MODEL", "TRACE"])]
+    /// The model, unless -e gives one, and the recording, unless --live reads the system.
+    #[arg(required_unless_present = "live", num_args = 1..=2, value_names = ["MODEL", "TRACE"])]
     files: Vec<PathBuf>,
     /// Check this, too.
     #[arg(short = 'e', long = "expect", value_name = "MODEL")]
@@ -41,13 +44,25 @@ pub struct Args {
     /// Exit code 0 also if something cannot be told, as long as nothing fails.
     #[arg(long)]
     allow_unknown: bool,
+    /// Check the running system, without a recording, until Ctrl-C. Says first which checks need a finished recording.
+    #[arg(long, conflicts_with_all = ["only", "svg", "html"])]
+    live: bool,
+    /// Halt all nodes consistently at the first failure, and end.
+    #[arg(long, requires = "live")]
+    halt: bool,
+    /// End --live after this many seconds.
+    #[arg(long, value_name = "N", requires = "live")]
+    seconds: Option<u64>,
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let usage = |text: String| CliError::Usage(text);
     let (model, trace) = match args.files.as_slice() {
-        [model, trace] => (Some(model), trace),
-        [trace] if !args.expect.is_empty() => (None, trace),
+        [model] if args.live => (Some(model), None),
+        [] if args.live && !args.expect.is_empty() => (None, None),
+        _ if args.live => return Err(usage("--live needs a model, or -e 'pred A { B }', and no recording".into())),
+        [model, trace] => (Some(model), Some(trace)),
+        [trace] if !args.expect.is_empty() => (None, Some(trace)),
         _ => return Err(usage("say what to check: give a model before the recording, or -e 'pred A { B }'".into())),
     };
     let mut sources = Vec::new();
@@ -60,6 +75,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     sources.extend(args.expect.iter().map(|text| Source { name: "-e".into(), text: text.clone() }));
     let wrong = |error: stillpoint_trace::check::ModelError| usage(error.to_string());
     let models = sources.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let Some(trace) = trace else { return live::run(args, models, context) };
     let history = args.order.of(history::read(trace, context)?);
     let only = View::parse(&args.only, &history.header).map_err(|error| usage(error.to_string()))?;
     let report = check(&models, &history, &Options { only, shown: args.show }).map_err(wrong)?;

@@ -18,6 +18,11 @@ enum Order {
 }
 
 impl OrderArgs {
+    /// Whether the accesses of shared objects are left out.
+    pub fn is_sync(self) -> bool {
+        matches!(self.order, Order::Sync)
+    }
+
     /// A recording in this order.
     pub fn of(self, history: History) -> History {
         match self.order {

@@ -7,7 +7,7 @@
 mod counted;
 mod follow;
 mod info;
-mod live;
+pub(super) mod live;
 mod mode;
 mod record;
 

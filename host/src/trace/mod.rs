@@ -7,6 +7,7 @@ mod last;
 mod recorder;
 mod ring;
 mod tail;
+mod watcher;
 
 pub use header::header_of;
 pub use last::stop_of;
@@ -14,6 +15,7 @@ pub use recorder::{RecordError, Recorder};
 pub(crate) use ring::Ring;
 pub use stillpoint_trace::*;
 pub use tail::Tails;
+pub use watcher::Watcher;
 
 #[cfg(test)]
 mod tests;

@@ -44,14 +44,61 @@ pub struct Live {
     header: Header,
     checks: Vec<LiveCheck>,
     nodes: Vec<NodeState>,
-    /// Shared objects are in use: their order is known only from the finished recording.
-    through_objects: bool,
-    left: usize,
+    /// The first access of a shared object on each node: the order of accesses is known only from the finished recording.
+    first_access: Vec<Option<u32>>,
+    /// Only messages and calls order events.
+    is_sync: bool,
+    left: Vec<LeftOut>,
+}
+
+/// A check that is not decided while the system runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The place of the check: `ring.model:3`.
+    pub place: String,
+    /// The check as it is written.
+    pub text: String,
+    /// The reason.
+    pub why: &'static str,
+}
+
+/// The state of a check while the system runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The place of the check: `ring.model:3`.
+    pub place: String,
+    /// The check as it is written.
+    pub text: String,
+    /// Events that it is about.
+    pub events: u64,
+    /// Failures that are certain.
+    pub failed: u64,
+    /// Events that cannot be decided before the end: part of their past is missing or goes through a shared object.
+    pub undecided: u64,
 }
 
 struct LiveCheck {
-    place: String,
+    so_far: Progress,
     rule: LiveRule,
+}
+
+/// What one event means for a check.
+#[derive(Default)]
+struct Decision {
+    /// It is one of the check's events.
+    concerns: bool,
+    /// It would be a failure if its past were certain.
+    undecided: bool,
+    wrong: Option<String>,
+}
+
+/// An event with what is needed to decide about it.
+struct Now<'a> {
+    event: &'a Event,
+    clock: &'a [u32],
+    nodes: &'a [NodeState],
+    /// Its past is all known.
+    is_sure: bool,
 }
 
 enum LiveRule {
@@ -151,15 +198,16 @@ impl Live {
             header: header.clone(),
             checks: Vec::new(),
             nodes: vec![NodeState::default(); crate::CausalOrder::new(header).width()],
-            through_objects: false,
-            left: 0,
+            first_access: vec![None; crate::CausalOrder::new(header).width()],
+            is_sync: false,
+            left: Vec::new(),
         };
         for node in &header.nodes {
             if let Some(state) = live.nodes.get_mut(usize::from(node.id)) {
                 state.watches = vec![Some(0); node.watches.len()];
             }
         }
-        for Check { place, rule, .. } in resolve::resolve(models, &Directory::of_trace(header))? {
+        for Check { place, text, rule } in resolve::resolve(models, &Directory::of_trace(header))? {
             let watched = |patterns: Vec<Pattern>| patterns.into_iter().map(Watched::new).collect::<Vec<_>>();
             let rule = match rule {
                 Rule::Pred(of, sets) => {
@@ -170,20 +218,32 @@ impl Live {
                     let (Some(one), Some(other)) = (sides.next(), sides.next()) else { continue };
                     LiveRule::Never { sides: [one, other], failed: false }
                 }
-                _ => {
-                    live.left += 1;
+                other => {
+                    live.left.push(LeftOut { place, text, why: why_left(&other) });
                     continue;
                 }
             };
-            live.checks.push(LiveCheck { place, rule });
+            let so_far = Progress { place, text, events: 0, failed: 0, undecided: 0 };
+            live.checks.push(LiveCheck { so_far, rule });
         }
         Ok(live)
     }
 
-    /// How many checks are left to the finished recording.
+    /// Orders events by messages and calls alone, without the accesses of shared objects.
     #[must_use]
-    pub fn left(&self) -> usize {
-        self.left
+    pub fn by_synchronisation(self) -> Self {
+        Self { is_sync: true, ..self }
+    }
+
+    /// The checks that are left to the finished recording.
+    #[must_use]
+    pub fn left(&self) -> &[LeftOut] {
+        &self.left
+    }
+
+    /// The checks that are made while the system runs.
+    pub fn progress(&self) -> impl Iterator<Item = &Progress> {
+        self.checks.iter().map(|check| &check.so_far)
     }
 
     /// How many events are kept because something about them is undecided.
@@ -202,24 +262,43 @@ impl Live {
         if !event.counts() || matches!(event.past, Past::Unknown { why: crate::Why::After(_) }) {
             return found;
         }
-        self.through_objects |= event.kind() == EventKind::Access;
-        if let Some(state) = self.nodes.get_mut(usize::from(event.id.node)) {
-            state.take(event, clock);
+        let node = usize::from(event.id.node);
+        if node >= self.nodes.len() {
+            return found;
         }
-        let is_sure = event.past.is_known() && !self.through_objects;
-        let Self { header, checks, nodes, .. } = self;
-        let Some(state) = nodes.get(usize::from(event.id.node)) else { return found };
-        for check in checks {
-            let what = match &mut check.rule {
-                LiveRule::Pred { of, sets } => pred(of, sets, event, clock, state, nodes, is_sure),
-                LiveRule::Never { sides, failed } => never(sides, failed, event, clock, state, nodes, is_sure),
+        if event.kind() == EventKind::Access {
+            self.first_access[node].get_or_insert(event.id.number);
+        }
+        self.nodes[node].take(event, clock);
+        // An access orders only what comes after it: an event with none in its past has the same past in both orders.
+        let knows = |(first, known): (&Option<u32>, &u32)| first.is_some_and(|first| !newer(first, *known));
+        let through_objects = !self.is_sync && self.first_access.iter().zip(clock).any(knows);
+        let is_sure = event.past.is_known() && !through_objects;
+        let now = Now { event, clock, nodes: &self.nodes, is_sure };
+        for LiveCheck { so_far, rule } in &mut self.checks {
+            let Decision { concerns, undecided, wrong } = match rule {
+                LiveRule::Pred { of, sets } => pred(of, sets, &now),
+                LiveRule::Never { sides, failed } => never(sides, failed, &now),
             };
-            if let Some(what) = what {
-                let what = format!("{} {what}", header.describe(event));
-                found.push(Violation { place: check.place.clone(), what, event: event.id });
+            so_far.events += u64::from(concerns);
+            so_far.undecided += u64::from(undecided);
+            if let Some(what) = wrong {
+                so_far.failed += 1;
+                let what = format!("{} {what}", self.header.describe(event));
+                found.push(Violation { place: so_far.place.clone(), what, event: event.id });
             }
         }
         found
+    }
+}
+
+/// The reason why a check is made on the finished recording only.
+fn why_left(rule: &Rule) -> &'static str {
+    match rule {
+        Rule::Pred(..) | Rule::Parallel { never: true, .. } => "more than two events: their combinations are not kept",
+        Rule::Parallel { never: false, .. } => "concurrent events may come until the end",
+        Rule::Immediate(..) => "the lists of immediate predecessors are made from the finished recording",
+        Rule::Order(..) => "what can still follow an event is known at the end",
     }
 }
 
@@ -247,19 +326,13 @@ impl NodeState {
     }
 }
 
-fn pred(
-    of: &mut Watched,
-    sets: &mut [Vec<Watched>],
-    event: &Event,
-    clock: &[u32],
-    state: &NodeState,
-    nodes: &[NodeState],
-    is_sure: bool,
-) -> Option<String> {
+fn pred(of: &mut Watched, sets: &mut [Vec<Watched>], now: &Now<'_>) -> Decision {
+    let Now { event, clock, nodes, is_sure } = *now;
+    let state = &nodes[usize::from(event.id.node)];
     let occurs = of.occurs(event, state);
-    let variable = occurs.map(|nth| nth - of.pattern.index.as_ref().map_or(0, |(_, offset)| *offset));
-    let mut missing = None;
-    if let Some(variable) = variable.filter(|_| is_sure && !of.is_doubtful(nodes)) {
+    let mut decision = Decision { concerns: occurs.is_some(), ..Decision::default() };
+    if let Some(nth) = occurs {
+        let variable = nth - of.pattern.index.as_ref().map_or(0, |(_, offset)| *offset);
         let lacks = |member: &Watched| {
             let wanted = member.pattern.index.as_ref().map(|(_, offset)| variable + offset);
             wanted.is_none_or(|wanted| wanted >= 1) && !member.any_before(wanted, event, clock)
@@ -269,9 +342,11 @@ fn pred(
             .map(|set| set.iter().filter(|member| lacks(member)))
             .map(|lack| lack.map(|member| member.pattern.text.clone()).collect::<Vec<_>>().join(" and no "))
             .collect();
-        let is_doubtful = sets.iter().flatten().any(|member| member.is_doubtful(nodes));
-        if names.iter().all(|names| !names.is_empty()) && !is_doubtful {
-            missing = Some(format!("has no {} before it", names.join(", nor, instead, no ")));
+        if names.iter().all(|names| !names.is_empty()) {
+            let is_doubtful = of.is_doubtful(nodes) || sets.iter().flatten().any(|member| member.is_doubtful(nodes));
+            decision.undecided = !is_sure || is_doubtful;
+            let what = || format!("has no {} before it", names.join(", nor, instead, no "));
+            decision.wrong = (!decision.undecided).then(what);
         }
     }
     // The least value of the variable that may still come.
@@ -289,18 +364,12 @@ fn pred(
             member.kept.retain(|(_, _, nth)| *nth >= next + offset);
         }
     }
-    missing
+    decision
 }
 
-fn never(
-    sides: &mut [Watched; 2],
-    failed: &mut bool,
-    event: &Event,
-    clock: &[u32],
-    state: &NodeState,
-    nodes: &[NodeState],
-    is_sure: bool,
-) -> Option<String> {
+fn never(sides: &mut [Watched; 2], failed: &mut bool, now: &Now<'_>) -> Decision {
+    let Now { event, clock, nodes, is_sure } = *now;
+    let state = &nodes[usize::from(event.id.node)];
     let occurs = [0, 1].map(|side| sides[side].occurs(event, state));
     let mut concurrent = None;
     for side in 0..2 {
@@ -313,7 +382,7 @@ fn never(
         }
     }
     for (side, occurs) in sides.iter_mut().zip(occurs) {
-        if let Some(nth) = occurs.filter(|_| event.past.is_known()) {
+        if let Some(nth) = occurs.filter(|_| is_sure) {
             side.kept.push_back((event.id.node, event.id.number, nth));
         }
         // Whoever knows of an event is never concurrent with it again.
@@ -323,7 +392,10 @@ fn never(
             (0..nodes.len()).any(|other| other != usize::from(*node) && !knows(other))
         });
     }
-    let what = concurrent.filter(|_| !sides.iter().any(|side| side.is_doubtful(nodes)))?;
-    *failed = true;
-    Some(format!("is concurrent with {what}"))
+    let concerns = occurs.iter().any(Option::is_some);
+    let is_doubtful = sides.iter().any(|side| side.is_doubtful(nodes));
+    let undecided = concerns && !*failed && (!is_sure || is_doubtful);
+    let wrong = concurrent.filter(|_| !is_doubtful).map(|what| format!("is concurrent with {what}"));
+    *failed |= wrong.is_some();
+    Decision { concerns, undecided, wrong }
 }

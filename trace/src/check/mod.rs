@@ -17,7 +17,7 @@ mod show;
 mod tests;
 
 pub(crate) use flow::Marked;
-pub use live::{Live, Violation};
+pub use live::{LeftOut, Live, Progress, Violation};
 pub use model::{Model, ModelError, Source};
 pub use parse::parse;
 pub use report::{Finding, First, Outcome, Report, Verdict};

@@ -401,3 +401,161 @@ fn what_live_checking_keeps_is_bounded_by_what_is_undecided() {
     };
     assert!(kept(2000) <= kept(20), "{} and {}", kept(2000), kept(20));
 }
+
+/// Tracepoints, messages and accesses of one object by two nodes and a bystander.
+fn run_with_objects(draws: &[(usize, u8, usize)]) -> History {
+    use stillpoint_core::shared::{AccessKind, AccessValue};
+    let mut sketch = crate::Sketch::new(&["a", "b", "c"]);
+    let mut waiting = [[0_usize; 3]; 3];
+    let mut version = 0;
+    (0..3).for_each(|node| {
+        sketch.local(node, 9);
+    });
+    for &(node, what, with) in draws {
+        match what {
+            0..=1 if with != node => {
+                waiting[node][with] += 1;
+                sketch.send(node, with);
+            }
+            2..=3 if with != node && waiting[with][node] > 0 => {
+                waiting[with][node] -= 1;
+                sketch.receive(with, node);
+            }
+            4 if node < 2 => {
+                let kind = if with == 0 { AccessKind::Write } else { AccessKind::Read };
+                version = (version + u8::from(with == 0)) % 64;
+                let value = AccessValue { kind, race: false, version, place: 0 }.to_bits();
+                sketch.event(node, stillpoint_core::Event { kind: EventKind::Access, arg: 5, value });
+            }
+            _ => {
+                sketch.local(node, with as u16);
+            }
+        }
+    }
+    sketch.history()
+}
+
+/// Hyder 6.5: a failure that is told while it runs is one of the finished recording, in the same order; what is not told is counted.
+#[test]
+fn shared_objects_leave_live_checks_undecided_and_never_wrong() {
+    use proptest::strategy::{Strategy as _, ValueTree as _};
+    let cases = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150);
+    let texts = [
+        "pred a:trace(0) { b:trace(1) }",
+        "pred c:trace(0) { b:trace(1), a:trace(2) }",
+        "pred a:trace(0)^i { b:trace(1)^i }",
+        "not parallel (a:trace(0), b:trace(1))",
+        "not parallel (c:trace(0), b:trace(1))",
+    ];
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = proptest::collection::vec((0..3_usize, 0..8_u8, 0..3_usize), 1..40);
+    let (mut told, mut undecided) = (0, 0);
+    for _ in 0..cases {
+        let draws = strategy.new_tree(&mut runner).unwrap().current();
+        let sync = run_with_objects(&draws);
+        let causality = sync.clone().causality();
+        for text in texts {
+            let models = [parse(&source(text)).unwrap()];
+            for (is_sync, finished) in [(true, &sync), (false, &causality)] {
+                let mut live = Live::new(&models, &sync.header).unwrap();
+                if is_sync {
+                    live = live.by_synchronisation();
+                }
+                let events = sync.events.iter().enumerate();
+                let found: usize = events.map(|(place, event)| live.event(event, sync.clock(place)).len()).sum();
+                let outcome = &checked(text, finished).checks[0];
+                let so_far = live.progress().next().unwrap().clone();
+                let most = so_far.failed + so_far.undecided;
+                assert_eq!((so_far.events, so_far.failed), (outcome.events, found as u64), "{text}\n{draws:?}");
+                assert!(so_far.failed <= outcome.failed && outcome.failed <= most, "{text}\n{draws:?}\n{outcome}");
+                assert!(!is_sync || so_far.undecided == 0, "messages and calls alone decide everything");
+                told += so_far.failed * u64::from(!is_sync);
+                undecided += so_far.undecided;
+            }
+        }
+    }
+    assert!(told > 0 && undecided > 0, "{told} {undecided}");
+}
+
+/// What the block triangular solver of the thesis does wrong.
+#[derive(Clone, Copy, PartialEq)]
+enum Bug {
+    None,
+    /// Solve goes on before a Mult has given its block back (the error of 1.2.1).
+    SolvesEarly,
+    /// Solve does not send its block to the last Mult of the first column.
+    SkipsMult,
+    /// Gath combines without waiting for the last block.
+    GathersEarly,
+}
+
+/// The solver of figure 1-4 for N = 4: Dist, Solve, three Mult, Gath. Tags: 1 dist, 2 solve, 3 mult, 4 gath.
+fn triangular_solver(bug: Bug) -> History {
+    let mut sketch = crate::Sketch::new(&["dist", "solve", "mult1", "mult2", "mult3", "gath"]);
+    let (dist, solve, mult, gath, columns) = (0, 1, 2, 5, 4);
+    sketch.local(dist, 1);
+    for node in [solve, mult, mult + 1, mult + 2] {
+        sketch.message(dist, node);
+    }
+    for column in 0..columns {
+        sketch.local(solve, 2);
+        if bug == Bug::GathersEarly && column == columns - 1 {
+            sketch.local(gath, 4);
+        }
+        sketch.message(solve, gath);
+        let skips = |row: usize| bug == Bug::SkipsMult && (column, row) == (0, 2);
+        for row in (column..columns - 1).filter(|row| !skips(*row)) {
+            sketch.message(solve, mult + row);
+        }
+        (column..columns - 1).for_each(|row| {
+            sketch.local(mult + row, 3);
+        });
+        // The block beneath the diagonal goes back to Solve for the next column.
+        if column < columns - 1 && !(bug == Bug::SolvesEarly && column == 1) {
+            sketch.message(mult + column, solve);
+        }
+    }
+    if bug != Bug::GathersEarly {
+        sketch.local(gath, 4);
+    }
+    sketch.history()
+}
+
+/// Chapters 1.2.1, 3.3 and 6.5: the j-th Solve comes after the Mult of the column before; the Mult of a column run in parallel.
+#[test]
+fn the_block_triangular_solver_of_the_thesis_holds_and_wrong_variants_are_found() {
+    let text = "
+        event s = solve:trace(2)
+        pred s { dist:trace(1) }
+        pred mult1:trace(3)^i { solve:trace(2)^i }
+        pred mult2:trace(3)^i { solve:trace(2)^i }
+        pred mult3:trace(3)^i { solve:trace(2)^i }
+        pred solve:trace(2)^2 { mult1:trace(3)^1 }
+        pred solve:trace(2)^3 { mult2:trace(3)^2 }
+        pred solve:trace(2)^4 { mult3:trace(3)^3 }
+        pred gath:trace(4) { solve:trace(2)^4 }
+        parallel (mult1:trace(3)^1, mult2:trace(3)^1, mult3:trace(3)^1)
+        not parallel (s, gath:trace(4))
+        model dobts {
+            d = dist:trace(1)
+            s = solve:trace(2)
+            m[j] = mult[j]:trace(3)
+            g = gath:trace(4)
+            s -> s
+            in s {d} | {s, m1} | {s, m2} | {s, m3}
+            in m[j] {d, s} | {s}
+            in g {s}
+        }";
+    let verdicts = |bug| checked(text, &triangular_solver(bug));
+    let good = verdicts(Bug::None);
+    assert_eq!(good.count(Verdict::Holds), good.checks.len(), "{good}");
+    for (bug, named) in [
+        (Bug::SolvesEarly, "pred solve:trace(2)^3 { mult2:trace(3)^2 }"),
+        (Bug::SkipsMult, "pred mult3:trace(3)^i { solve:trace(2)^i }"),
+        (Bug::GathersEarly, "pred gath:trace(4) { solve:trace(2)^4 }"),
+    ] {
+        let report = verdicts(bug);
+        let check = report.checks.iter().find(|check| check.text == named).unwrap();
+        assert_eq!(check.verdict, Verdict::Fails, "{report}");
+    }
+}

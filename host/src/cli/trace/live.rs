@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use stillpoint::System;
 use stillpoint::trace::{Chunk, Follower, Header, History};
-use stillpoint_trace::check::{Live, Model, Options, Report, Source, Verdict, Violation, check, parse};
+use stillpoint_trace::check::{LeftOut, Live, Model, Options, Report, Source, Verdict, Violation, check, parse};
 
 /// How long a halt at a violation may take.
 const HALT_LIMIT: Duration = Duration::from_secs(5);
@@ -32,6 +32,8 @@ pub struct LiveCheck {
     violations: Vec<String>,
     most_held: usize,
     halt: Option<u16>,
+    /// When the first failure was found.
+    read: Instant,
     out: Output,
 }
 
@@ -45,18 +47,55 @@ pub fn model(path: &Path) -> Result<Model, CliError> {
 
 impl LiveCheck {
     /// For the system that a header describes. Names that it does not have are an error.
-    pub fn new(model: Model, header: &Header, out: Output) -> Result<Self, CliError> {
-        let models = vec![model];
+    pub fn new(models: Vec<Model>, header: &Header, out: Output) -> Result<Self, CliError> {
         let live = Live::new(&models, header).map_err(|error| CliError::Usage(error.to_string()))?;
-        if live.left() > 0 {
-            out.say("check", format!("{} checks are made when the recording ends", live.left()));
-        }
         let follower = Follower::new(header);
-        Ok(Self { models, follower, live, violations: Vec::new(), most_held: 0, halt: None, out })
+        Ok(Self { models, follower, live, violations: Vec::new(), most_held: 0, halt: None, read: Instant::now(), out })
     }
 
-    /// A piece of a log was saved.
+    /// Orders events by messages and calls alone.
+    pub fn by_synchronisation(self) -> Self {
+        Self { live: self.live.by_synchronisation(), ..self }
+    }
+
+    /// Says which checks are not made while the system runs, and why.
+    pub fn tell_left(&self) {
+        for LeftOut { place, text, why } in self.live.left() {
+            self.out.say("not live", format!("{place}: {text}: {why}"));
+        }
+    }
+
+    /// The checks as they stand, and those that are left out.
+    pub fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// The most records and events that were held at once.
+    pub fn most_held(&self) -> usize {
+        self.most_held
+    }
+
+    /// A violation was found.
+    pub fn has_failed(&self) -> bool {
+        !self.violations.is_empty()
+    }
+
+    /// The halt at the first violation, if there was one.
+    pub fn halt(&self) -> Option<u16> {
+        self.halt
+    }
+
+    /// Nothing more comes: what was held back for silent nodes is checked.
+    pub fn settle(&mut self) {
+        let Self { follower, live, violations, out, .. } = self;
+        follower.finish(&mut |event, clock| tell(live.event(event, clock), violations, *out));
+    }
+
+    /// A piece of a log was read.
     pub fn take(&mut self, chunk: &Chunk) {
+        if self.violations.is_empty() {
+            self.read = Instant::now();
+        }
         let Self { follower, live, violations, most_held, out, .. } = self;
         follower.chunk(chunk, &mut |event, clock| {
             tell(live.event(event, clock), violations, *out);
@@ -74,12 +113,12 @@ impl LiveCheck {
         if !halts || self.violations.is_empty() || self.halt.is_some() {
             return Ok(self.halt.is_some());
         }
-        let began = Instant::now();
+        let (began, since_read) = (Instant::now(), self.read.elapsed().as_secs_f64() * 1000.0);
         let halted = system.halt_all(None, HALT_LIMIT)?;
         self.halt = Some(halted.halt.0);
         let certified = if halted.is_certified() { "certified" } else { "without a certificate: see `stillpoint cut`" };
         let took = began.elapsed().as_secs_f64() * 1000.0;
-        self.out.say("halted", format!("all nodes, halt {}, in {took:.0} ms, {certified}", halted.halt.0));
+        self.out.say("halted", format!("all nodes, halt {}, in {took:.0} ms, {certified}; it began {since_read:.1} ms after the failure was found", halted.halt.0));
         Ok(true)
     }
 

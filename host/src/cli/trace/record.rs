@@ -82,12 +82,12 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         view(&header_of(system, &system_file)?)?;
     }
     if let Some(model) = &model {
-        LiveCheck::new(model.clone(), &header_of(system, &system_file)?, out)?;
+        LiveCheck::new(vec![model.clone()], &header_of(system, &system_file)?, out)?.tell_left();
     }
     let mut recorder = Recorder::start(system, &system_file, &args.file)?;
     let screen = args.follow.then(|| Ok::<_, CliError>(Screen::new(recorder.header(), view(recorder.header())?, out)));
     let mut screen = screen.transpose()?;
-    let mut checker = model.map(|model| LiveCheck::new(model, recorder.header(), out)).transpose()?;
+    let mut checker = model.map(|model| LiveCheck::new(vec![model], recorder.header(), out)).transpose()?;
     let mut news = News::new(&recorder, args.follow);
     let until = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     loop {

@@ -76,7 +76,10 @@ pub(super) fn details(history: &History, place: usize) -> String {
 pub(super) fn sides(lanes: &Lanes<'_>) -> Vec<bool> {
     let mut right = vec![true; lanes.marks.len()];
     let lane = |mark: usize| lanes.marks[mark].lane;
-    for arrow in &lanes.arrows {
+    // Of an event with both, an arrow to another event is longer than one that leaves the picture, so it decides.
+    let is_short = |arrow: &&Arrow| matches!(arrow, Arrow::Leaves { .. } | Arrow::Comes { .. });
+    let (short, long): (Vec<&Arrow>, Vec<&Arrow>) = lanes.arrows.iter().partition(is_short);
+    for arrow in short.into_iter().chain(long) {
         match *arrow {
             Arrow::Hidden { from, to } | Arrow::Data { from, to } | Arrow::Message { from, to } => {
                 right[from] = lane(to) < lane(from);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use stillpoint::trace::{History, Recorder};
 use stillpoint::{BoardError, NodeAddress, System};
 use stillpoint_core::control::{CommandError, ControlBlock, StateCode};
-use stillpoint_core::{Command, NodeId};
+use stillpoint_core::{Command, EventKind, NodeId};
 
 const SINK: usize = 3;
 const RIGHT0: NodeAddress = NodeAddress { board: 1, core: 0 };
@@ -258,5 +258,40 @@ fn halts_with_two_busy_links_between_the_same_nodes_pair_their_ends_and_are_prov
     }
     assert!(in_flight > 12, "channels were busy at their halts: {in_flight}");
     assert!(report(&mut system)?.iter().all(|node| node.refused == 0));
+    Ok(())
+}
+
+/// A handler counts, and sets a watch to its count: a value that is missing from the recording was lost or refused.
+#[test]
+fn events_of_interrupt_handlers_are_all_recorded_though_the_system_halts_again_and_again() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("ticks.trace");
+    let (_machines, mut system) = two_boards_with("faults", [&["ticks=handler"], &["ticks=handler"]])?;
+    let ticks = |node: &stillpoint::Node| node.watches.last().map_or(0, |(_, value)| *value);
+    wait_until(&mut system, "handlers run", |nodes| nodes.iter().all(|node| ticks(node) > 0))?;
+    let watches: Vec<usize> = report(&mut system)?.iter().map(|node| node.watches.len() - 1).collect();
+    let mut recorder = Recorder::start(&mut system, "", &path)?;
+    for cycle in 0..20 {
+        let initiator = NodeAddress { board: cycle / 2 % 2, core: cycle % 2 };
+        let proof = system.halt(initiator, LIMIT).with_context(|| format!("cycle {cycle} from {initiator:?}"))?;
+        let stopped: Vec<i32> = system.nodes()?.iter().map(ticks).collect();
+        system.release(initiator, proof.halt, LIMIT)?;
+        let until = Instant::now() + LIMIT;
+        while !report(&mut system)?.iter().zip(&stopped).all(|(node, before)| ticks(node) > before + 2) {
+            recorder.poll(&mut system)?;
+            anyhow::ensure!(Instant::now() < until, "handlers do not run after halt {cycle}");
+        }
+    }
+    recorder.finish(&mut system)?;
+    assert!(report(&mut system)?.iter().all(|node| node.refused == 0));
+    let history = History::load(&path, |_| std::ops::ControlFlow::Continue(()))?;
+    for (node, watch) in watches.into_iter().enumerate() {
+        let events = history.of_node(node as u8).iter().map(|index| history.events[*index as usize].what);
+        let set = events.filter(|event| event.kind == EventKind::Watch && event.arg == watch as u16);
+        let values: Vec<u32> = set.map(|event| event.value).collect();
+        let missing = values.windows(2).find(|two| two[1] != two[0] + 1);
+        assert_eq!(missing, None, "values of node {node} that do not follow each other");
+        assert!(values.len() > 40, "node {node} recorded {} values", values.len());
+    }
     Ok(())
 }

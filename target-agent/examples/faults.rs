@@ -9,12 +9,15 @@
 //! cores of board A, else core 0; `lock=busy` has both cores take the cross-core lock all the time; `halt=lock` and
 //! `halt=pending` have the core halt the system itself once, holding the lock or with an interrupt pending; `counter=wrap`
 //! starts the counter just before its wrap; `watchdog=fed` and `watchdog=starved` start a watchdog of five seconds, which
-//! the agent feeds in a park or does not; `links=2` joins the boards by a second link on UART 2, which is busy both ways.
+//! the agent feeds in a park or does not; `links=2` joins the boards by a second link on UART 2, which is busy both ways;
+//! `ticks=handler` has a timer's interrupt handler on every core set a watch to its count, 500 times a second.
 //! What you see: `host/tests/faults.rs` and `host/tests/resets.rs` read it through the probe.
 #![no_std]
 #![no_main]
 
+use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
+use cortex_m::peripheral::syst::SystClkSource;
 use embassy_executor::{SpawnToken, Spawner};
 use embassy_time::Timer;
 use static_cell::StaticCell;
@@ -151,6 +154,42 @@ fn spin(turns: u32) {
     }
 }
 
+/// What the handler of a core's timer does with its count, and the count.
+type Handler = (&'static dyn Fn(i32), i32);
+struct Handlers([Cell<Option<Handler>>; 2]);
+// SAFETY: each core uses its own entry only: its task `tick` before the timer starts, and the timer's handler from then on.
+unsafe impl Sync for Handlers {}
+static HANDLERS: Handlers = Handlers([const { Cell::new(None) }; 2]);
+
+/// Has the timer of this core interrupt it, 500 times a second.
+#[embassy_executor::task(pool_size = 2)]
+async fn tick(agent: Agent) {
+    // After the watches of the other tasks.
+    embassy_futures::yield_now().await;
+    let watch = watch!(agent, "ticks").expect("a free watch");
+    let set = |count| watch.set(count);
+    // SAFETY: this task never ends, so the closure stays where it is.
+    let set = unsafe { core::mem::transmute::<&dyn Fn(i32), &'static dyn Fn(i32)>(&set) };
+    HANDLERS.0[Chip::core().index()].set(Some((set, 0)));
+    // SAFETY: nothing else here uses the timer of a core.
+    let mut timer = unsafe { cortex_m::Peripherals::steal() }.SYST;
+    timer.set_clock_source(SystClkSource::Core);
+    timer.set_reload(Chip::COUNTER_RATE.0 / 500);
+    timer.clear_current();
+    timer.enable_interrupt();
+    timer.enable_counter();
+    core::future::pending::<()>().await;
+}
+
+#[cortex_m_rt::exception]
+fn SysTick() {
+    let handler = &HANDLERS.0[Chip::core().index()];
+    if let Some((set, count)) = handler.get() {
+        handler.set(Some((set, count + 1)));
+        set(count + 1);
+    }
+}
+
 /// How often the interrupt handler ran that waits for `halt=pending`.
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
@@ -238,6 +277,7 @@ fn main() -> ! {
     }
     let board = Chip::board().expect("start the board with the word board=A or board=B");
     let (is_left, is_busy) = (board == BoardId(0), has("lock=", b"busy"));
+    let ticks = has("ticks=", b"handler");
     let (me, neighbour) = (NodeId(board.0 * 2), NodeId(board.0 * 2 + 1));
     let (name0, name1) = match board {
         BoardId(0) => (name!(node "left0"), name!(node "left1")),
@@ -252,6 +292,7 @@ fn main() -> ! {
             executor.run(|spawner| {
                 spawn(spawner, produce(agent, outbox));
                 is_busy.then(|| spawn(spawner, occupy(agent)));
+                ticks.then(|| spawn(spawner, tick(agent)));
             })
         } else {
             let inbox = agent.inbox(name!("to sink"), &INSIDE.0, me, CoreId::ZERO).unwrap();
@@ -259,6 +300,7 @@ fn main() -> ! {
             executor.run(|spawner| {
                 spawn(spawner, consume(agent, inbox));
                 is_busy.then(|| spawn(spawner, occupy(agent)));
+                ticks.then(|| spawn(spawner, tick(agent)));
             })
         }
     })
@@ -281,6 +323,7 @@ fn main() -> ! {
             spawn(spawner, relay(agent, inbox, far));
             spawn_second(spawner, agent, second);
             is_busy.then(|| spawn(spawner, occupy(agent)));
+            ticks.then(|| spawn(spawner, tick(agent)));
         })
     } else {
         let outbox = agent.outbox(name!("to sink"), &INSIDE.0, neighbour, CoreId::ONE).unwrap();
@@ -295,6 +338,7 @@ fn main() -> ! {
                 spawn(spawner, feed());
             }
             is_busy.then(|| spawn(spawner, occupy(agent)));
+            ticks.then(|| spawn(spawner, tick(agent)));
         })
     }
 }

@@ -1,8 +1,11 @@
 //! `stillpoint print`, `tasks` and `bt`: statics and tasks of demos, on halted boards and out of a dump when the boards are gone.
+mod awaited;
 mod cli;
 
+use awaited::{DEMOS, implied};
 use cli::{Bench, wait_for};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 #[test]
 fn statics_are_printed_at_a_halt_and_out_of_a_dump() {
@@ -54,7 +57,12 @@ fn statics_are_printed_at_a_halt_and_out_of_a_dump() {
 
 /// One board with this firmware's two nodes, running.
 fn one_board(words: &[&str]) -> Bench {
-    let bench = Bench::new("waits");
+    alone("waits", words)
+}
+
+/// One board with a demo that needs no other.
+fn alone(demo: &str, words: &[&str]) -> Bench {
+    let bench = Bench::new(demo);
     let words: String = words.iter().map(|word| format!(", \"{word}\"")).collect();
     bench.write_system(&format!(
         "[[board]]\nname = \"A\"\nchip = \"mps2-an521\"\nprobe = \"qemu\"\nfirmware = \"firmware.elf\"\n\
@@ -74,7 +82,6 @@ fn line_of(source: &str, text: &str) -> u64 {
 }
 
 const WAITS: &str = include_str!("../../target-agent/examples/waits.rs");
-const TOKEN_RING: &str = include_str!("../../target-agent/examples/token_ring.rs");
 
 /// Halts once a look at the tasks is as it should be: what comes first after a start differs.
 fn halted_when(bench: &Bench, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
@@ -205,6 +212,54 @@ fn tasks_in_embassys_own_executor_are_found_with_their_core() {
     assert_eq!(task(&tasks, "ignores", 0)["node"], "far");
 }
 
+#[test]
+fn tasks_in_embassys_stock_thread_executor_are_found_with_their_core_and_lines() {
+    const STOCK: &str = include_str!("../../target-agent/examples/stock_executor.rs");
+    let bench = alone("stock_executor", &[]);
+    bench.expect_progress();
+    let all_wait =
+        |tasks: &Value| is_waiting(tasks, "sums") && is_waiting(tasks, "ticks") && is_waiting(tasks, "nests");
+    let live = halted_when(&bench, "every task waits", all_wait);
+    bench.run(["dump", "x.dump"]).expect(0);
+    let dumped = bench.run(["tasks", "--json", "--from", "x.dump"]).expect(0).json();
+    for tasks in [&live, &dumped] {
+        let expected = [
+            ("sums", 0, "far", "inbox.recv().await"),
+            ("ticks", 0, "near", "Timer::after_millis(2)"),
+            ("nests", 0, "near", "outer(41).await"),
+            ("pooled", 0, "far", "Timer::after_secs(HOUR + number)"),
+            ("pooled", 1, "near", "Timer::after_secs(HOUR + number)"),
+        ];
+        // Which of the pool comes to which core is a matter of who starts first.
+        let pool_of = |instance| task(tasks, "pooled", instance)["node"].as_str().unwrap().to_owned();
+        let is_swapped = pool_of(0) == "near";
+        for (name, instance, node, text) in expected {
+            let found = task(tasks, name, if name == "pooled" && is_swapped { 1 - instance } else { instance });
+            assert_eq!((&found["state"], &found["node"]), (&"waiting".into(), &node.into()), "{found:#}");
+            assert_eq!(found["line"]["line"], line_of(STOCK, text), "{found:#}");
+        }
+        let links = [
+            ("nests", Some("outer(41).await")),
+            ("outer", Some("inner(depth + 1)).await")),
+            ("Select", None),
+            ("Timer", None),
+            ("inner", Some("core::future::pending")),
+            ("Pending", None),
+        ];
+        let links = links.map(|(name, text)| (name.to_owned(), text.map(|text| line_of(STOCK, text))));
+        assert_eq!(chain(task(tasks, "nests", 0)), links);
+        assert_eq!(task(tasks, "pooled", 2)["state"], "never_spawned");
+        let wait = &task(tasks, "sums", 0)["waits"][0];
+        assert_eq!(
+            (&wait["port"], &wait["tasks"]),
+            (&"numbers".into(), &serde_json::json!(["near/ticks"])),
+            "{wait:#}"
+        );
+    }
+    let deepest = bench.run(["print", "near/nests.deepest", "--json"]).expect(0).json();
+    assert_eq!(deepest["variables"][0]["value"], 42, "{deepest:#}");
+}
+
 /// The firmware says in a static which task of the pool computes.
 #[test]
 fn a_task_in_the_middle_of_a_poll_is_shown_as_running_whichever_of_its_pool_it_is() {
@@ -277,74 +332,36 @@ fn the_table_of_waits_names_the_task_and_line_to_blame_in_three_stuck_firmwares(
     assert!(wait["doing"].as_str().unwrap().ends_with(&format!("waits.rs:{line}")), "{wait:#}");
 }
 
-/// A task that takes the token records when it does: what it recorded last tells where it waits.
+/// Halts at arbitrary moments. What a task recorded last tells at which line it is suspended.
 #[test]
-fn the_awaited_line_of_each_task_of_the_ring_is_what_its_last_event_implies() {
-    let bench = Bench::running("token_ring");
-    let rounds = std::env::var("STILLPOINT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3);
-    let [take, first] =
-        ["_ => inbox.recv().await", "outbox.send(&Token { lap: 1 })"].map(|text| line_of(TOKEN_RING, text));
-    for round in 0..rounds {
-        bench.expect_progress();
-        bench.run(["halt"]).expect(0);
-        let cut = bench.run(["cut", "--history", "400", "--json"]).expect(0).json();
-        let events = cut["history"]["events"].as_array().unwrap();
-        for task in cut["tasks"]["tasks"].as_array().unwrap().iter().filter(|task| task["name"] == "pass") {
-            let of_task = |event: &&Value| {
-                let action = event["action"].as_str().unwrap();
-                event["node"] == task["node"]
-                    && (action.ends_with("(ring)") || action.starts_with("watch(") || action.starts_with("trace("))
-            };
-            let last = events.iter().rev().find(of_task).unwrap_or_else(|| panic!("{} has no events", task["node"]));
-            let has_passed_on = last["action"] == "send(ring)";
-            if task["state"] == "waiting" {
-                assert!(has_passed_on, "halt {round}: it waits, so it has passed the token on: {last} {task:#}");
-                assert_eq!(task["line"]["line"], take, "halt {round}: {last} {task:#}");
-            } else if !has_passed_on {
-                assert_eq!(task["state"], "running", "halt {round}: it holds the token: {last} {task:#}");
-                assert!(task["line"]["line"].as_u64() > Some(first), "halt {round}: {task:#}");
-            }
-        }
-        bench.run(["resume"]).expect(0);
-    }
-}
-
-/// What each task of a demo recorded last, and the line at which it waits after that.
-#[test]
-fn the_awaited_line_of_each_task_of_the_demos_is_what_its_last_event_implies() {
-    const PIPELINE: &str = include_str!("../../target-agent/examples/pipeline.rs");
-    const CALLS: &str = include_str!("../../target-agent/examples/rpc_timeouts.rs");
-    let rounds = std::env::var("STILLPOINT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(2);
-    let pipeline = [
-        ("square", &[("recv(", "out.send(&square).await"), ("send(", "async fn square+3")][..]),
-        ("sink", &[("", "total = total.wrapping_add(inbox.recv()")]),
-    ];
-    let calls = [
-        ("ask", &[("call(", "client.call_with_timeout"), ("return(", "late.set(client.late()+1")][..]),
-        ("answer", &[("serve(", "server.next().await+1"), ("reply(", "server.next().await")]),
-    ];
-    for (demo, source, expected) in [("pipeline", PIPELINE, &pipeline[..]), ("rpc_timeouts", CALLS, &calls[..])] {
-        let bench = Bench::running(demo);
-        let mut checked = 0;
+fn the_awaited_line_of_each_task_of_every_demo_is_what_its_last_event_implies() {
+    let rounds: usize = std::env::var("STILLPOINT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(2);
+    let chosen = std::env::var("STILLPOINT_DEMO").ok();
+    for demo in DEMOS.iter().filter(|demo| chosen.as_ref().is_none_or(|chosen| chosen == demo.name)) {
+        let bench = if demo.is_alone { alone(demo.name, demo.words) } else { Bench::with_words(demo.name, demo.words) };
+        let mut checked: BTreeMap<&str, usize> = BTreeMap::new();
         for round in 0..rounds {
             bench.expect_progress();
             bench.run(["halt"]).expect(0);
-            let cut = bench.run(["cut", "--history", "200", "--json"]).expect(0).json();
+            let cut = bench.run(["cut", "--history", "1000", "--json"]).expect(0).json();
             let events = cut["history"]["events"].as_array().unwrap();
-            for task in cut["tasks"]["tasks"].as_array().unwrap().iter().filter(|task| task["state"] == "waiting") {
-                let Some((_, lines)) = expected.iter().find(|(name, _)| task["name"] == *name) else { continue };
-                let implied = events.iter().rev().filter(|event| event["node"] == task["node"]).find_map(|event| {
-                    lines.iter().find(|(action, _)| event["action"].as_str().unwrap().starts_with(action))
-                });
-                let Some((_, text)) = implied else { continue };
-                let (text, further) = text.split_once('+').unwrap_or((text, "0"));
-                let line = line_of(source, text) + further.parse::<u64>().unwrap();
-                assert_eq!(task["line"]["line"], line, "{demo}, halt {round}: {implied:?} {task:#}");
-                checked += 1;
+            for task in cut["tasks"]["tasks"].as_array().unwrap() {
+                let expected = demo.tasks.iter().find(|(name, _)| task["name"] == *name);
+                let is_suspended = task["state"] == "waiting" || task["state"] == "ready";
+                let (Some(expected), true) = (expected, is_suspended) else { continue };
+                let Some((event, lines)) = implied(demo, expected, &task["node"], events) else { continue };
+                let line = task["line"]["line"].as_u64();
+                assert!(
+                    line.is_some_and(|line| lines.contains(&line)),
+                    "{}, halt {round}: after {event} one of the lines {lines:?} is awaited: {task:#}",
+                    demo.name
+                );
+                *checked.entry(expected.0).or_default() += 1;
             }
             bench.run(["resume"]).expect(0);
         }
-        assert!(checked > 0, "no task of {demo} waited");
+        println!("{}: {rounds} halts, suspended tasks checked: {checked:?}", demo.name);
+        assert!(!checked.is_empty(), "no task of {} was suspended", demo.name);
     }
 }
 

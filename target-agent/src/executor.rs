@@ -65,11 +65,30 @@ pub fn pend<P: Platform>(context: *mut ()) {
 /// # Panics
 /// When the task of `waker` does not run on the calling core.
 pub(crate) fn assert_runs_here<P: Platform>(waker: &Waker) {
-    let here = RUNNING[P::core().index()].load(Ordering::Relaxed);
+    let core = P::core().index();
     // SAFETY: the reference is compared, not used; embassy keeps the executor of a spawned task alive.
     let executor = unsafe { raw::task_from_waker(waker).executor() };
-    assert!(
-        executor.is_some_and(|executor| ptr::eq(executor, here)),
-        "a timer was polled on another core than its task runs on"
-    );
+    let here = RUNNING[core].load(Ordering::Relaxed);
+    let runs_here = executor.is_some_and(|executor| ptr::eq(executor, here) || adopt(core, executor));
+    assert!(runs_here, "a timer was polled on another core than its task runs on");
+}
+
+/// Takes an executor for that of a core on which [`Executor::run`] was not called: with `stock-executor` only the first timer
+/// tells where an executor runs. Returns whether the core had none and no other core has this one.
+#[cfg(feature = "stock-executor")]
+fn adopt(core: usize, executor: &raw::Executor) -> bool {
+    let executor = ptr::from_ref(executor).cast_mut();
+    critical_section::with(|_| {
+        let is_free = RUNNING[core].load(Ordering::Relaxed).is_null()
+            && !RUNNING.iter().any(|running| running.load(Ordering::Relaxed) == executor);
+        if is_free {
+            RUNNING[core].store(executor, Ordering::Relaxed);
+        }
+        is_free
+    })
+}
+
+#[cfg(not(feature = "stock-executor"))]
+fn adopt(_: usize, _: &raw::Executor) -> bool {
+    false
 }

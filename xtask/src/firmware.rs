@@ -14,6 +14,8 @@ pub const PLATFORM: &str = "mps2-an521";
 const REPLAY: &str = "replay";
 /// The demo that needs a feature of its own, and its name.
 const SABOTAGED: &str = "sabotaged";
+/// The demo whose tasks run in embassy's own executor, and the feature that it needs.
+const STOCK_EXECUTOR: (&str, &str) = ("stock_executor", "stock-executor");
 
 /// One firmware image of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,11 @@ impl Firmware {
     /// The demo that does its work wrong on purpose.
     pub fn sabotaged() -> Self {
         Self::example(SABOTAGED)
+    }
+
+    /// The demo whose tasks run in embassy's own executor.
+    pub fn stock_executor() -> Self {
+        Self::example(STOCK_EXECUTOR.0)
     }
 
     /// The program of a package that is firmware, with the unit tests of `stillpoint-core` built in.
@@ -163,6 +170,9 @@ impl Firmware {
         }
         if self.artifact == Artifact::Example(SABOTAGED) {
             cargo.args(["--features", "sabotage"]);
+        }
+        if self.artifact == Artifact::Example(STOCK_EXECUTOR.0) {
+            cargo.args(["--features", STOCK_EXECUTOR.1]);
         }
         cargo.arg("--target-dir").arg(self.target_dir(toolchain));
         cargo

@@ -1,19 +1,18 @@
 //! The tasks of every board of a halted system.
 use super::chain::{Follower, function_name};
-use super::running::{Candidate, Polled, polled, read_word};
 use super::storage::{Header, Pool, Storage, header, pender_context, pools};
 use super::{Task, TaskReport, TaskState};
 use crate::backtrace::{Backtrace, FrameKind};
 use crate::debug_info::DebugInfo;
-use crate::dwarf::{DebugTypes, FutureIndex, Line, Place, Whereabouts};
+use crate::dwarf::{DebugTypes, FutureIndex, Line, Place};
 use crate::{Board, Cut, MemoryError, NodeAddress, System, SystemError};
 
 /// A task that was found, and what its header says.
-struct Seen {
-    task: Task,
-    place: Place,
-    header: Header,
-    core: Option<usize>,
+pub(super) struct Seen {
+    pub task: Task,
+    pub place: Place,
+    pub header: Header,
+    pub core: Option<usize>,
 }
 
 impl System {
@@ -86,10 +85,10 @@ impl System {
 }
 
 /// The debug information that one board is looked at with.
-struct Look<'a> {
-    types: &'a DebugTypes,
-    index: &'a FutureIndex,
-    board: usize,
+pub(super) struct Look<'a> {
+    pub types: &'a DebugTypes,
+    pub index: &'a FutureIndex,
+    pub board: usize,
 }
 
 impl Look<'_> {
@@ -185,72 +184,6 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Finds the cores of executors that do not say where they run: one is a variable of the frames of its core.
-    fn place_executors(&self, board: &mut Board, backtraces: &[(usize, Option<&Backtrace>)], seen: &mut [Seen]) {
-        let is_lost = |of: &Seen| of.core.is_none() && of.header.executor != 0;
-        for (core, backtrace) in backtraces {
-            for frame in backtrace.iter().flat_map(|backtrace| &backtrace.raw) {
-                if !seen.iter().any(is_lost) {
-                    return;
-                }
-                let mut word = |address: u64| read_word(board.memory(), address);
-                let locals = self.types.locals(frame.address.into(), &frame.registers, &mut word);
-                let values: Vec<u32> =
-                    locals.into_iter().filter_map(|local| first_word(&local.at, &mut word)).collect();
-                for seen in seen.iter_mut().filter(|of| is_lost(of)) {
-                    if values.iter().any(|value| u64::from(*value) == seen.header.executor) {
-                        seen.core = Some(*core);
-                        seen.task.at = Some(NodeAddress { board: self.board, core: *core });
-                        seen.task.node = Some(board.node_name(*core));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Finds the tasks that cores are polling.
-    fn mark_running(&self, board: &mut Board, backtraces: &[(usize, Option<&Backtrace>)], seen: &mut [Seen]) {
-        for (core, backtrace) in backtraces {
-            let may_run = |of: &Seen| of.task.is_spawned() && of.core.is_none_or(|own| own == *core);
-            let chosen: Vec<usize> = (0..seen.len()).filter(|of| may_run(&seen[*of])).collect();
-            let Some(backtrace) = backtrace else {
-                let stopped = |of: &&usize| seen[**of].core == Some(*core) && !seen[**of].header.is_queued;
-                let unknown: Vec<usize> = chosen.iter().filter(stopped).copied().collect();
-                for of in unknown {
-                    seen[of].task.state = TaskState::Unknown;
-                    seen[of].task.note = Some("waiting or running: its core has no backtrace".into());
-                }
-                continue;
-            };
-            let candidate = |of: &usize| Candidate {
-                place: seen[*of].place,
-                poll: seen[*of].header.poll,
-                size: self.types.size(seen[*of].place.ty).unwrap_or(0),
-            };
-            let candidates: Vec<Candidate> = chosen.iter().map(candidate).collect();
-            for polled in polled(self.types, self.index, backtrace, &candidates, board.memory()) {
-                match polled {
-                    Polled::One(one) => {
-                        let seen = &mut seen[chosen[one]];
-                        seen.task.state = TaskState::Running;
-                        seen.task.woken = seen.header.is_queued;
-                        seen.task.at = Some(NodeAddress { board: self.board, core: *core });
-                        seen.task.node = Some(board.node_name(*core));
-                        seen.core = Some(*core);
-                    }
-                    Polled::OneOf(several) => {
-                        for one in several {
-                            let task = &mut seen[chosen[one]].task;
-                            task.state = TaskState::Unknown;
-                            task.note =
-                                Some("one of this pool is running; the debug information does not say which".into());
-                        }
-                    }
-                }
-            }
-        }
-    }
-
     fn describe(&self, board: &mut Board, seen: &mut Seen, backtraces: &[(usize, Option<&Backtrace>)]) {
         let Some(future) = self.types.field(seen.place, "future") else { return };
         match seen.task.state {
@@ -278,15 +211,6 @@ impl Look<'_> {
                 seen.task.chain = Some(chain);
             }
         }
-    }
-}
-
-/// The first word of a variable.
-fn first_word(at: &Whereabouts, word: &mut dyn FnMut(u64) -> Option<u32>) -> Option<u32> {
-    match at {
-        Whereabouts::Memory(address) => word(*address),
-        Whereabouts::Bytes(bytes) => bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)),
-        Whereabouts::Gone => None,
     }
 }
 

@@ -5,9 +5,11 @@
 //! storage still says where it was suspended the last time.
 mod awaited;
 mod chain;
+mod circle;
 mod find;
 mod link;
 mod named;
+mod place;
 mod running;
 mod storage;
 mod variables;

@@ -29,6 +29,7 @@ fn run() -> anyhow::Result<()> {
     ensure!(!kit_in(elf)?.is_empty(), "{name} has the kit inside, and the check does not see it");
     Firmware::replay().build(toolchain)?;
     Firmware::sabotaged().build(toolchain)?;
+    Firmware::stock_executor().build(toolchain)?;
     let partial = Firmware::example("token_ring").with_only("enabled").build(toolchain)?;
     let folder_of = |images: &[(String, PathBuf)]| {
         images.first().and_then(|(_, elf)| elf.parent().map(Path::to_owned)).context("the agent has no examples")

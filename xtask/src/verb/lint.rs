@@ -54,7 +54,7 @@ pub fn lint_everything() -> anyhow::Result<()> {
     say("lint", format_args!("firmware ({})", toolchain.name()));
     debian_clippy_ready(toolchain)?;
     let whole = [Firmware::examples(), Firmware::examples().with_only("enabled"), Firmware::examples().without_kit()];
-    let demos = whole.into_iter().chain([Firmware::replay(), Firmware::sabotaged()]);
+    let demos = whole.into_iter().chain([Firmware::replay(), Firmware::sabotaged(), Firmware::stock_executor()]);
     let counted = [Firmware::benchmarks(), Firmware::agent_benchmarks(4), Firmware::agent_benchmarks(32)];
     for firmware in demos.chain([Firmware::unit_tests()]).chain(counted) {
         command::run(firmware.cargo(toolchain, "clippy").args(["--quiet", "--", "-D", "warnings"]))?;

@@ -99,6 +99,8 @@ fn init_core() {
     TIME.start();
 }
 
+// Embassy's own executor brings one.
+#[cfg(not(feature = "stock-executor"))]
 #[unsafe(export_name = "__pender")]
 fn pender(context: *mut ()) {
     crate::executor::pend::<Mps2An521>(context);

@@ -7,6 +7,7 @@
 //! The paper's conditions are unsound for programs with loops, because they do not count messages: a message that lets a
 //! process go on may already be under way when the event is recognised. [`recognise`] uses a rule with counts instead; the
 //! paper's sets ([`Interactions`]) find the candidates and explain them.
+mod extract;
 mod flow;
 mod interactions;
 mod pairs;
@@ -15,6 +16,7 @@ mod recognition;
 mod stability;
 mod text;
 
+pub use extract::{ExtractError, Extracted, Instance, Note, Place, Port, Source, extract};
 pub use flow::Flow;
 pub use interactions::Interactions;
 pub use pairs::Pairs;

@@ -5,6 +5,8 @@ mod machine;
 mod paper;
 #[path = "simultaneous/random.rs"]
 mod random;
+#[path = "simultaneous/sources.rs"]
+mod sources;
 #[path = "simultaneous/walk.rs"]
 mod walk;
 

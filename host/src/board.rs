@@ -4,7 +4,7 @@ use crate::ring::{FilledRing, RawRing};
 use crate::{Firmware, Memory, MemoryError, Node, Session};
 use std::time::{Duration, Instant};
 use stillpoint_core::Command;
-use stillpoint_core::control::{CommandError, CommandWords, ControlLayout, HeaderError, Refusal};
+use stillpoint_core::control::{CommandError, CommandWords, ControlLayout, HeaderError, Refusal, StateCode};
 
 /// Why a board did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -268,27 +268,11 @@ impl Board {
     pub fn command_within(&mut self, core: usize, command: &Command<'_>, limit: Duration) -> Result<(), BoardError> {
         let sequence = self.post(core, command)?;
         self.ring(core)?;
-        self.await_answer(core, sequence, limit)
-    }
-
-    /// Gives several nodes a command each, all of them written before any node is made to look, and waits for their
-    /// answers.
-    ///
-    /// # Panics
-    /// When the board has no such core.
-    pub fn command_all(&mut self, commands: &[(usize, Command<'_>)]) -> Result<(), BoardError> {
-        let mut waiting = Vec::new();
-        for (core, command) in commands {
-            waiting.push((*core, self.post(*core, command)?));
-        }
-        for (core, _) in &waiting {
-            self.ring(*core)?;
-        }
-        waiting.into_iter().try_for_each(|(core, sequence)| self.await_answer(core, sequence, ANSWER_LIMIT))
+        self.await_answer_within(core, sequence, limit)
     }
 
     /// Writes a command, without ringing for it. Returns its number.
-    fn post(&mut self, core: usize, command: &Command<'_>) -> Result<u32, BoardError> {
+    pub(crate) fn post(&mut self, core: usize, command: &Command<'_>) -> Result<u32, BoardError> {
         let (address, layout) = self.layouts[core];
         let (command_at, answer_at) = (address + layout.command() as u32, address + layout.answer() as u32);
         let mut answer = [0; 3];
@@ -296,14 +280,19 @@ impl Board {
         let sequence = answer[2].wrapping_add(1);
         let encoded = CommandWords::encode(command, sequence)?;
         let (words, checksum, sequence) = encoded.as_block();
-        self.reach.memory().write(command_at, words)?;
-        let behind = command_at + 4 * words.len() as u32;
-        self.reach.memory().write(behind, &[checksum])?;
-        self.reach.memory().write(behind + 4, &[sequence])?;
+        let mut block = words.to_vec();
+        block.push(checksum);
+        self.reach.memory().write(command_at, &block)?;
+        self.reach.memory().write(command_at + 4 * block.len() as u32, &[sequence])?;
         Ok(sequence)
     }
 
-    fn await_answer(&mut self, core: usize, sequence: u32, limit: Duration) -> Result<(), BoardError> {
+    /// Waits for the answer to a command that was posted and rung for.
+    pub(crate) fn await_answer(&mut self, core: usize, sequence: u32) -> Result<(), BoardError> {
+        self.await_answer_within(core, sequence, ANSWER_LIMIT)
+    }
+
+    fn await_answer_within(&mut self, core: usize, sequence: u32, limit: Duration) -> Result<(), BoardError> {
         let (address, layout) = self.layouts[core];
         let (answer_at, mut answer) = (address + layout.answer() as u32, [0; 3]);
         let until = Instant::now() + limit;
@@ -334,11 +323,23 @@ impl Board {
 
     /// Rings the urgent bell of a core, so that a running one looks at its commands.
     pub fn ring(&mut self, core: usize) -> Result<(), BoardError> {
-        let (address, value) = self.node(core)?.bell;
+        let (block, _) = self.layouts[core];
+        let mut bell = [0; 2];
+        self.reach.memory().read(block + ControlLayout::BELL as u32, &mut bell)?;
+        let [address, value] = bell;
         if address != 0 {
             self.reach.memory().write(address, &[value])?;
         }
         Ok(())
+    }
+
+    /// How a node stands, from two words; `None` while it writes its control block.
+    pub(crate) fn state(&mut self, core: usize) -> Result<Option<StateCode>, BoardError> {
+        let (block, _) = self.layouts[core];
+        let mut words = [0; 2];
+        self.reach.memory().read(block + ControlLayout::REVISION as u32, &mut words)?;
+        let [revision, state] = words;
+        Ok(StateCode::from_word(state).filter(|_| revision & 1 == 0))
     }
 
     /// The ring of a channel, as it lies in memory.

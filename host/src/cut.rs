@@ -93,6 +93,8 @@ pub struct HaltProof {
     pub channels: Vec<ChannelState>,
     /// The order in which each node was reached, itself last.
     pub orders: Vec<Vec<NodeId>>,
+    /// The nodes whose own events began the halt; none if the host did.
+    pub initiators: Vec<NodeId>,
 }
 
 impl ChannelState {
@@ -120,7 +122,9 @@ impl Cut {
         let (halt, frontier) = self.check_sized(&channels)?;
         recounts.iter().try_for_each(Recount::check_counts)?;
         recounts.iter().try_for_each(Recount::check_stamps)?;
-        Ok(HaltProof { halt, frontier, channels, orders: self.nodes.iter().map(|node| node.order.clone()).collect() })
+        let orders = self.nodes.iter().map(|node| node.order.clone()).collect();
+        let initiators = self.nodes.iter().filter(|node| node.is_initiator()).map(|node| node.id).collect();
+        Ok(HaltProof { halt, frontier, channels, orders, initiators })
     }
 
     /// Checks one channel as if it were the only one, in a system whose nodes are in order.

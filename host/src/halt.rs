@@ -1,8 +1,8 @@
-//! Halting and resuming whatever is there: boards that died are named, the others do what they can.
+//! Halting all nodes consistently: begun, waited for, proven. The CLI, breakpoints and tests halt by this path only.
 use crate::system::newest_halt;
-use crate::{HaltProof, NoCertificate, Node, NodeAddress, NodeState, NodeStatus, Sight, System, SystemError};
+use crate::{Board, BoardError, HaltProof, NoCertificate, Node, NodeAddress, Sight, System, SystemError};
 use std::time::{Duration, Instant};
-use stillpoint_core::control::StateCode;
+use stillpoint_core::control::{RefusalCode, StateCode};
 use stillpoint_core::{Command, HaltId, NodeId};
 
 /// A board that cannot be reached, and so the nodes on it.
@@ -23,16 +23,27 @@ pub struct Halted {
     pub halt: HaltId,
     /// Whether every node was in it before anything was asked.
     pub already: bool,
-    /// Every node that could be seen at the end, with its name.
+    /// Every node that could be read at the end, with its name.
     pub nodes: Vec<(NodeAddress, String, Node)>,
     /// The boards that could not.
     pub lost: Vec<Lost>,
-    /// The nodes that are there, but did not come to the halt in time.
+    /// The nodes that can be reached and did not halt in time.
     pub waiting: Vec<String>,
     /// The certificate, or what is wrong. There is none without every node.
     pub proof: Option<Result<HaltProof, NoCertificate>>,
-    /// From the command to the last node parked, as the host saw it.
-    pub took: Duration,
+    /// How long it took.
+    pub took: HaltTimes,
+}
+
+/// How long the parts of a halt took, each from its beginning, as the host saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HaltTimes {
+    /// Until the application of every node that can be reached stood still.
+    pub reached: Duration,
+    /// Until every marker was delivered and every node parked.
+    pub drained: Duration,
+    /// Until the certificate was there.
+    pub proven: Duration,
 }
 
 impl Halted {
@@ -41,63 +52,248 @@ impl Halted {
     pub fn is_certified(&self) -> bool {
         matches!(self.proof, Some(Ok(_)))
     }
+
+    /// The halt with its certificate, or what is wrong with it; an error if a node did not halt within `limit`.
+    pub(crate) fn outcome(self, limit: Duration) -> Result<(HaltId, Result<HaltProof, NoCertificate>), SystemError> {
+        let Self { halt, lost, waiting, proof, .. } = self;
+        let lost = lost.into_iter().flat_map(|lost| lost.nodes);
+        let late = || SystemError::TimeOut { waiting: waiting.into_iter().chain(lost).collect(), what: "halt", limit };
+        proof.map(|proof| (halt, proof)).ok_or_else(late)
+    }
+
+    /// The certificate; without one, the reason as an error.
+    fn certificate(self, limit: Duration) -> Result<HaltProof, SystemError> {
+        Ok(self.outcome(limit)?.1?)
+    }
 }
 
-/// What became of a resume.
-#[derive(Clone, Debug)]
-pub struct Resumed {
-    /// The nodes that were halted or stopped before and run now.
-    pub resumed: Vec<String>,
-    /// The nodes that can be reached and do not run, as they are now.
-    pub stayed: Vec<NodeStatus>,
+/// When the host commands nodes to a halt that has not reached them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Help {
+    /// Never: the markers alone carry it.
+    Never,
+    /// This long after it began.
+    After(Duration),
 }
 
-/// Releasing again is for what the first release has missed, so it may take its time.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// What became of a command to halt.
+#[derive(Default)]
+struct Commanded {
+    /// How many nodes take part.
+    joined: usize,
+    /// The newest halt that a node knows of which refused.
+    newest: Option<HaltId>,
+    /// Why the first of the others could not be commanded.
+    failed: Option<SystemError>,
+}
+
+/// A halt that began at one node is left to the markers for so long. On a link that is down they do not pass.
+const MARKERS_ALONE: Duration = Duration::from_secs(2);
+/// The control blocks are read whole at least so often: a board may be reset or lost meanwhile.
+const WHOLE_LOOK: Duration = Duration::from_millis(50);
+/// How often a halt is begun anew that nodes refuse because they know of a newer one.
+const ATTEMPTS: usize = 4;
 
 impl System {
-    /// Initiates a consistent halt (at `from`, otherwise at the first node that answers) and waits until every node that can
-    /// be reached is parked in it. A system that is halted stays as it is, and is certified again.
-    pub fn halt_all(&mut self, from: Option<NodeAddress>, limit: Duration) -> Result<Halted, SystemError> {
+    /// Halts all nodes consistently and waits until every node that can be reached is parked.
+    ///
+    /// The host is the debugger process of Miller & Choi's extended model: it commands one halt to every node at once. With
+    /// `at` it commands that node alone, and markers halt the others. A halted system stays as it is and is certified again.
+    pub fn halt_all(&mut self, at: Option<NodeAddress>, limit: Duration) -> Result<Halted, SystemError> {
         let began = Instant::now();
-        let sights = self.look();
-        let already = sights.iter().all(|sight| sight.node.as_ref().is_ok_and(Node::is_parked));
-        if !already {
-            self.initiate(from)?;
+        let (nodes, lost) = self.sort(Vec::new());
+        if lost.is_empty() && nodes.iter().all(|(_, _, node)| node.is_parked()) {
+            return self.await_halt(began, true, limit, Help::Never);
         }
-        self.await_halt(began, already, limit)
+        let everyone = nodes.iter().map(|(at, _, _)| *at).collect();
+        self.begin(next_halt(&nodes), &at.map_or(everyone, |at| vec![at]))?;
+        let help = if at.is_some() { MARKERS_ALONE } else { Duration::ZERO };
+        self.await_halt(began, false, limit, Help::After(help))
     }
 
-    fn initiate(&mut self, from: Option<NodeAddress>) -> Result<(), SystemError> {
-        if let Some(at) = from {
-            return self.command(at, &Command::Halt);
-        }
-        let mut failed = None;
-        for at in self.addresses() {
-            match self.command(at, &Command::Halt) {
-                Ok(()) => return Ok(()),
-                Err(error) => failed = Some(error),
+    /// Halts all nodes by a command to one of them.
+    ///
+    /// # Errors
+    /// A node did not halt within `limit`, or the halted state is not one consistent moment.
+    pub fn halt(&mut self, initiator: NodeAddress, limit: Duration) -> Result<HaltProof, SystemError> {
+        self.halt_all(Some(initiator), limit)?.certificate(limit)
+    }
+
+    /// Waits until every node is parked in a halt that has begun at some node, by a breakpoint, a crash or the application,
+    /// and proves it. The host commands the nodes that it has not reached.
+    ///
+    /// # Errors
+    /// A node did not halt within `limit`, or a board cannot be read.
+    pub fn complete_halt(
+        &mut self,
+        limit: Duration,
+    ) -> Result<(HaltId, Result<HaltProof, NoCertificate>), SystemError> {
+        self.await_halt(Instant::now(), false, limit, Help::After(Duration::ZERO))?.outcome(limit)
+    }
+
+    /// Waits until no node that is in a halt waits for a marker, without commanding those that are not in it, as a resume does:
+    /// some may be parked alone.
+    pub(crate) fn wait_halted(&mut self, limit: Duration) -> Result<Halted, SystemError> {
+        self.await_halt(Instant::now(), false, limit, Help::Never)
+    }
+
+    /// Waits until markers have halted every node. Returns the halt.
+    ///
+    /// # Errors
+    /// A node did not halt within `limit`, or the halted state is not one consistent moment.
+    pub fn wait_parked(&mut self, limit: Duration) -> Result<HaltId, SystemError> {
+        self.wait_halted(limit)?.certificate(limit).map(|proof| proof.halt)
+    }
+
+    /// Begins a halt at these nodes, all at once, and does not wait for the others.
+    ///
+    /// # Errors
+    /// No node could be commanded; the first reason.
+    pub fn begin_halt(&mut self, at: &[NodeAddress]) -> Result<(), SystemError> {
+        let (nodes, _) = self.sort(Vec::new());
+        self.begin(next_halt(&nodes), at)
+    }
+
+    /// Begins this halt. A node that knows of a newer one refuses; then all are commanded to the one after that.
+    fn begin(&mut self, mut halt: HaltId, at: &[NodeAddress]) -> Result<(), SystemError> {
+        for _ in 0..ATTEMPTS {
+            let Commanded { joined, newest, failed } = self.command_halt(halt, at);
+            match (joined, newest) {
+                (0, Some(newest)) => halt = newest.next(),
+                (0, None) => return failed.map_or(Ok(()), Err),
+                _ => return Ok(()),
             }
         }
-        failed.map_or(Ok(()), Err)
+        Ok(())
     }
 
-    /// Waits until every node that can be reached is parked in one halt with all the markers it can get.
-    fn await_halt(&mut self, began: Instant, already: bool, limit: Duration) -> Result<Halted, SystemError> {
+    /// Commands these nodes to take part in a halt.
+    fn command_halt(&mut self, halt: HaltId, to: &[NodeAddress]) -> Commanded {
+        let mut commanded = Commanded::default();
+        for (board, answers) in self.command_together(to, &Command::Halt(halt)).into_iter().enumerate() {
+            for answer in answers {
+                match answer {
+                    Ok(()) => commanded.joined += 1,
+                    Err(BoardError::Refused { refusal, .. }) if refusal.code == RefusalCode::OldHalt => {
+                        let known = HaltId(refusal.value as u16);
+                        let is_newer = commanded.newest.is_none_or(|newest| known.is_newer_than(newest));
+                        commanded.newest = if is_newer { Some(known) } else { commanded.newest };
+                    }
+                    Err(source) => {
+                        let board = self.boards()[board].name().to_owned();
+                        commanded.failed = commanded.failed.or(Some(SystemError::Board { board, source }));
+                    }
+                }
+            }
+        }
+        commanded
+    }
+
+    /// Gives nodes one command: written to all of them first, then all bells are rung, boards at the same time. Returns the
+    /// answers of each board's nodes.
+    fn command_together(&mut self, to: &[NodeAddress], command: &Command<'_>) -> Vec<Vec<Result<(), BoardError>>> {
+        let cores = |board: usize| to.iter().filter(move |at| at.board == board).map(|at| at.core);
+        let posted =
+            self.on_each(|index, board| cores(index).map(|core| (core, board.post(core, command))).collect::<Vec<_>>());
+        let rung = self.on_each(|index, board| {
+            let ring =
+                |(core, sequence): &(usize, Result<u32, BoardError>)| sequence.is_ok().then(|| board.ring(*core));
+            posted[index].iter().map(ring).collect::<Vec<_>>()
+        });
+        let asked = posted.into_iter().zip(rung);
+        let asked = asked.map(|(posted, rung)| posted.into_iter().zip(rung));
+        let answer = |board: &mut Board, ((core, sequence), rung): ((usize, Result<u32, BoardError>), _)| {
+            let sequence = sequence?;
+            if let Some(Err(error)) = rung {
+                return Err(error);
+            }
+            board.await_answer(core, sequence)
+        };
+        let answered = asked.zip(self.boards());
+        answered.map(|(asked, board)| asked.map(|asked| answer(board, asked)).collect()).collect()
+    }
+
+    /// Does something with every board at the same time.
+    fn on_each<R: Send>(&mut self, work: impl Fn(usize, &mut Board) -> R + Sync) -> Vec<R> {
+        let work = &work;
+        std::thread::scope(|scope| {
+            let boards = self.boards().iter_mut().enumerate();
+            let threads: Vec<_> = boards.map(|(index, board)| scope.spawn(move || work(index, board))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a command to a board does not panic")).collect()
+        })
+    }
+
+    /// Waits until every node that can be reached is parked in one halt with all the markers it can get, and proves it.
+    fn await_halt(
+        &mut self,
+        began: Instant,
+        already: bool,
+        limit: Duration,
+        help: Help,
+    ) -> Result<Halted, SystemError> {
+        let mut took = HaltTimes::default();
+        let mut helps = help != Help::Never;
         loop {
             let (nodes, lost) = self.sort(self.missing.clone());
             let halt = newest_halt(nodes.iter().map(|(_, _, node)| node));
             let there: Vec<NodeId> = nodes.iter().map(|(_, _, node)| node.id).collect();
-            let waiting = nodes.iter().filter(|(_, _, node)| !is_settled(node, halt, &there));
-            let waiting: Vec<String> = waiting.map(|(_, name, _)| name.clone()).collect();
-            let took = began.elapsed();
-            if waiting.is_empty() || took > limit {
-                let proof = if lost.is_empty() && waiting.is_empty() { Some(self.proof()?) } else { None };
+            let names = |nodes: &mut dyn Iterator<Item = &(NodeAddress, String, Node)>| {
+                nodes.map(|(_, name, _)| name.clone()).collect::<Vec<String>>()
+            };
+            let waiting = names(&mut nodes.iter().filter(|(_, _, node)| !is_settled(node, halt, &there)));
+            let running: Vec<NodeAddress> =
+                nodes.iter().filter(|(_, _, node)| !is_in(node, halt)).map(|(at, _, _)| *at).collect();
+            if took.reached.is_zero() && running.is_empty() {
+                took.reached = began.elapsed();
+            }
+            let is_late = began.elapsed() > limit;
+            if waiting.is_empty() || is_late {
+                took.drained = began.elapsed();
+                // If all of them stand, the proof says where a marker is missing.
+                let stands = nodes.iter().all(|(_, _, node)| node.is_parked() && node.last_halt == halt);
+                let proof = if lost.is_empty() && stands { Some(self.proof()?) } else { None };
+                took.proven = began.elapsed();
                 return Ok(Halted { halt, already, nodes, lost, waiting, proof, took });
+            }
+            self.check_interrupt("the halt")?;
+            if let Help::After(after) = help
+                && helps
+                && began.elapsed() >= after
+                && running.len() < nodes.len()
+                && !running.is_empty()
+            {
+                helps = false;
+                // One that cannot be commanded is among those that are waited for. One that refuses has left this halt.
+                self.command_halt(halt, &running);
+            }
+            self.watch_halt(&nodes, began, &mut took)?;
+        }
+    }
+
+    /// Looks at the first words of each control block until all nodes are parked, and for [`WHOLE_LOOK`] at most.
+    fn watch_halt(
+        &mut self,
+        nodes: &[(NodeAddress, String, Node)],
+        began: Instant,
+        took: &mut HaltTimes,
+    ) -> Result<(), SystemError> {
+        let until = Instant::now() + WHOLE_LOOK;
+        while Instant::now() < until {
+            let mut states = Vec::with_capacity(nodes.len());
+            for (at, _, _) in nodes {
+                states.push(self.on(at.board, |board| board.state(at.core))?);
+            }
+            let halted = |state: &Option<StateCode>| matches!(state, Some(StateCode::Draining | StateCode::Parked));
+            if took.reached.is_zero() && states.iter().all(halted) {
+                took.reached = began.elapsed();
+            }
+            if states.iter().all(|state| *state == Some(StateCode::Parked)) {
+                break;
             }
             self.check_interrupt("the halt")?;
             crate::poll::pause();
         }
+        Ok(())
     }
 
     /// The certificate of a halted state, or what is wrong with it; an error only if a board cannot be read.
@@ -109,8 +305,8 @@ impl System {
         }
     }
 
-    /// The nodes that can be seen, and the boards that cannot, added to `lost`.
-    fn sort(&mut self, mut lost: Vec<Lost>) -> (Vec<(NodeAddress, String, Node)>, Vec<Lost>) {
+    /// The nodes that can be read, and the boards that cannot, added to `lost`.
+    pub(crate) fn sort(&mut self, mut lost: Vec<Lost>) -> (Vec<(NodeAddress, String, Node)>, Vec<Lost>) {
         let mut nodes = Vec::new();
         for Sight { at, name, node } in self.look() {
             match node {
@@ -126,119 +322,17 @@ impl System {
         }
         (nodes, lost)
     }
+}
 
-    /// The nodes whose cores the probe has stopped: they cannot take part in anything.
-    pub fn stopped(&mut self) -> Result<Vec<String>, SystemError> {
-        let mut names = Vec::new();
-        for board in self.boards() {
-            let Some(session) = board.session() else { continue };
-            let stopped = session.halted();
-            let stopped = stopped.map_err(|source| SystemError::Session { board: board.name().into(), source })?;
-            names.extend((0..).zip(stopped).filter(|(_, stopped)| *stopped).map(|(core, _)| board.node_name(core)));
-        }
-        Ok(names)
-    }
+/// The halt that some node is in, otherwise the next one.
+fn next_halt(nodes: &[(NodeAddress, String, Node)]) -> HaltId {
+    let newest = newest_halt(nodes.iter().map(|(_, _, node)| node));
+    if nodes.iter().any(|(_, _, node)| is_in(node, newest)) { newest } else { newest.next() }
+}
 
-    /// Lets every core run that the probe has stopped. Returns the names of their nodes.
-    pub fn run_stopped(&mut self) -> Result<Vec<String>, SystemError> {
-        let names = self.stopped()?;
-        for board in self.boards() {
-            let Some(session) = board.session() else { continue };
-            // What runs is not disturbed.
-            let run = session.halted().and_then(|cores| if cores.contains(&true) { session.run() } else { Ok(()) });
-            run.map_err(|source| SystemError::Session { board: board.name().into(), source })?;
-        }
-        Ok(names)
-    }
-
-    /// Lets every node run: starts cores that the probe has stopped, ends the halt that nodes are parked in, and the delayed
-    /// halt of a single one. Then reads the nodes back, so that what it returns is what was seen afterwards.
-    ///
-    /// A halt that is still under way is waited for first: released too early, a late marker would park its receiver alone.
-    pub fn resume_all(&mut self, limit: Duration) -> Result<Resumed, SystemError> {
-        let began = Instant::now();
-        let mut held = self.run_stopped()?;
-        let mut add = |name: &String| {
-            if !held.contains(name) {
-                held.push(name.clone());
-            }
-        };
-        let (nodes, _) = self.sort(Vec::new());
-        let released = newest_halt(nodes.iter().map(|(_, _, node)| node));
-        let is_halted = |node: &Node| matches!(node.state, Some(StateCode::Draining | StateCode::Parked));
-        let halted: Vec<&String> =
-            nodes.iter().filter(|(_, _, node)| is_halted(node)).map(|(_, name, _)| name).collect();
-        halted.iter().copied().for_each(&mut add);
-        if !halted.is_empty() {
-            // Some may be parked alone, and then no newer halt will ever reach the rest: do not insist.
-            let halted = self.await_halt(began, true, limit.min(PATIENCE * 5))?;
-            if let Some((at, _, node)) = halted.nodes.iter().find(|(_, _, node)| node.is_parked()) {
-                self.command(*at, &Command::Release(node.last_halt))?;
-            }
-            self.wait_released(halted.halt, limit)?;
-        }
-        let (nodes, _) = self.sort(Vec::new());
-        for (at, name, _) in nodes.iter().filter(|(_, _, node)| node.state == Some(StateCode::Suspended)) {
-            self.command(*at, &Command::Continue)?;
-            add(name);
-        }
-        let stayed = self.await_running(released, began + limit)?;
-        held.retain(|name| stayed.iter().all(|node| node.name != *name));
-        Ok(Resumed { resumed: held, stayed })
-    }
-
-    /// Waits until every node that can be reached runs, or is in a halt newer than `released`: a breakpoint may stop the
-    /// system again at its next event. Returns those that do neither at the end; a crashed node is not waited for.
-    fn await_running(&mut self, released: HaltId, until: Instant) -> Result<Vec<NodeStatus>, SystemError> {
-        loop {
-            let runs = |node: &NodeStatus| {
-                node.state == NodeState::Running || node.halt.is_some_and(|halt| halt.is_newer_than(released))
-            };
-            let stays = |node: &NodeStatus| node.state == NodeState::Faulted || !runs(node);
-            let mut stayed = self.stands();
-            stayed.retain(|node| stays(node) && node.state != NodeState::Missing);
-            if stayed.iter().all(|node| node.state == NodeState::Faulted) || Instant::now() > until {
-                return Ok(stayed);
-            }
-            self.check_interrupt("the nodes to run")?;
-            crate::poll::pause();
-        }
-    }
-
-    /// Waits until no node that can be seen is in this halt or an older one. One that stays is released again by itself: a
-    /// release that came before a marker, or could not pass a dead board, has missed it. Returns how often that was needed.
-    ///
-    /// A node in a newer halt has left this one: a breakpoint may stop the system again at its next event.
-    pub(crate) fn wait_released(&mut self, halt: HaltId, limit: Duration) -> Result<usize, SystemError> {
-        let until = Instant::now() + limit;
-        let mut again_at = Instant::now() + PATIENCE;
-        let mut repeated = 0;
-        loop {
-            let (nodes, _) = self.sort(Vec::new());
-            let halted = |node: &Node| {
-                let stands = matches!(node.state, Some(StateCode::Draining | StateCode::Parked));
-                stands && !node.last_halt.is_newer_than(halt)
-            };
-            let waiting: Vec<_> = nodes.iter().filter(|(_, _, node)| halted(node)).collect();
-            if waiting.is_empty() {
-                return Ok(repeated);
-            }
-            self.check_interrupt("the release")?;
-            let now = Instant::now();
-            if now > until {
-                let waiting = waiting.into_iter().map(|(_, name, _)| name.clone()).collect();
-                return Err(SystemError::TimeOut { waiting, what: "the release", limit });
-            }
-            if now > again_at {
-                for (at, _, node) in waiting.into_iter().filter(|(_, _, node)| node.is_parked()) {
-                    self.command(*at, &Command::Release(node.last_halt))?;
-                    repeated += 1;
-                }
-                again_at = now + PATIENCE;
-            }
-            crate::poll::pause();
-        }
-    }
+/// Whether a node takes part in this halt.
+fn is_in(node: &Node, halt: HaltId) -> bool {
+    matches!(node.state, Some(StateCode::Draining | StateCode::Parked)) && node.last_halt == halt
 }
 
 /// Whether a node stands, with a marker on every channel from a node that is there.

@@ -1,5 +1,7 @@
 //! The skew ledger of a halt: who triggered it, by which path each node was reached, and what happened meanwhile.
 //!
+//! A halt that the host commands to all nodes is measured against the node whose bell it rang first.
+//!
 //! The marker that stops a node names everybody who had halted on its way, so the path of each node is in its control
 //! block. The trigger stopped at its trigger, so its clock is what it knew then; what a node did beyond that is at most
 //! what it executed after the trigger. Times are readings of the raw counter that the cores of a board share, taken when each
@@ -11,10 +13,13 @@ use serde::Serialize;
 use stillpoint_core::time::CounterRate;
 use stillpoint_core::{EventNumber, NodeId, StampKind};
 
+/// What the host is called among the triggers and in paths.
+const HOST: &str = "host";
+
 /// What a halt cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SkewLedger {
-    /// Who triggered the halt. Several may, at the same time.
+    /// Who triggered the halt: `host`, or nodes. Several may, at the same time.
     pub triggers: Vec<String>,
     /// One line for each node.
     pub lines: Vec<SkewLine>,
@@ -25,7 +30,7 @@ pub struct SkewLedger {
 pub struct SkewLine {
     /// Who.
     pub node: String,
-    /// By whom it was reached, the trigger first and itself last.
+    /// By whom it was reached, the trigger first and itself last; `host` first if its command began it.
     pub path: Vec<String>,
     /// How many of its events the trigger did not know of: at most so many came after the trigger. `None` where stamps
     /// do not tell, and where the node was reset since.
@@ -62,25 +67,35 @@ pub(crate) fn ledger(
     names: &Names,
     rate: impl Fn(usize) -> Option<CounterRate>,
 ) -> SkewLedger {
-    let mut triggers: Vec<NodeId> = Vec::new();
-    for trigger in nodes.iter().filter_map(|(_, node)| node.order.first()) {
-        if !triggers.contains(trigger) {
-            triggers.push(*trigger);
+    let find = |id: &NodeId| nodes.iter().find(|(_, node)| node.id == *id);
+    let is_commanded = |id: &NodeId| find(id).is_some_and(|(_, node)| node.is_halted_by_host);
+    let commanded = || nodes.iter().find(|(_, node)| node.is_halted_by_host);
+    let mut triggers: Vec<String> = Vec::new();
+    for trigger in nodes.iter().filter_map(|(_, node)| node.order.first()).filter(|trigger| !is_commanded(trigger)) {
+        let name = names.node(*trigger);
+        if !triggers.contains(&name) {
+            triggers.push(name);
         }
     }
+    // An event of a node that began the halt comes before the command with which the host helps it along.
+    let own = nodes.iter().find(|(_, node)| node.is_initiator());
+    if triggers.is_empty() && commanded().is_some() {
+        triggers.push(HOST.into());
+    }
     let line = |(at, node): &(NodeAddress, &Node)| {
-        let trigger = node.order.first().and_then(|first| nodes.iter().find(|(_, node)| node.id == *first));
+        let first = node.order.first();
+        let begun_by_host = first.is_some_and(is_commanded);
+        // The node that was rung first stands for the host, which has no clock.
+        let trigger = if begun_by_host { own.or_else(commanded) } else { first.and_then(find) };
+        let path = node.order.iter().map(|node| names.node(*node));
         SkewLine {
             node: names.node(node.id),
-            path: node.order.iter().map(|node| names.node(*node)).collect(),
+            path: begun_by_host.then(|| HOST.to_owned()).into_iter().chain(path).collect(),
             events: trigger.and_then(|(_, trigger)| unknown_events(node, trigger)),
             after: stop_time(nodes, names, *at, node, trigger, rate(at.board)),
         }
     };
-    SkewLedger {
-        triggers: triggers.iter().map(|node| names.node(*node)).collect(),
-        lines: nodes.iter().map(line).collect(),
-    }
+    SkewLedger { triggers, lines: nodes.iter().map(line).collect() }
 }
 
 /// What a node did that the trigger did not know of: its own entry, less the trigger's entry for it.

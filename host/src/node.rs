@@ -1,6 +1,6 @@
 //! A node as its control block describes it.
 use crate::Fault;
-use stillpoint_core::control::{ControlLayout, PortBlock, SlotBlock, SlotState, StateCode};
+use stillpoint_core::control::{BY_DEBUGGER, ControlLayout, PortBlock, SlotBlock, SlotState, StateCode};
 use stillpoint_core::link::Ledger;
 use stillpoint_core::log::Recording;
 use stillpoint_core::predicate::{EvalContext, MAX_STAGES, SLOTS, WATCHES};
@@ -26,6 +26,8 @@ pub struct Node {
     pub clock: Vec<u32>,
     /// Who halted before it in this halt, itself last.
     pub order: Vec<NodeId>,
+    /// Whether the host's command stopped it in its last halt, before a marker or an event of its own did.
+    pub is_halted_by_host: bool,
     /// Its platform's counter when the block was written.
     pub time: Counts,
     /// For how much of that it stood still.
@@ -50,8 +52,6 @@ pub struct Node {
     pub log: (u32, u32),
     /// The ring of the text log: address and size; address 0 if there is none.
     pub text: (u32, u32),
-    /// Where to write what to make it look at its commands; address 0 if nowhere.
-    pub(crate) bell: (u32, u32),
 }
 
 /// One predicate slot of a node.
@@ -106,7 +106,7 @@ impl Node {
         let (seen, up) = (word(phase + 8), word(phase + 16));
         let long = |offset: usize| Counts(u64::from(word(offset)) | u64::from(word(offset + 4)) << 32);
         let order_at = phase + 4 * 10;
-        let count = (word(order_at) as usize).min(layout.nodes);
+        let count = ((word(order_at) & !BY_DEBUGGER) as usize).min(layout.nodes);
         let names = (0..8).flat_map(|index| word(order_at + 4 + 4 * index).to_le_bytes());
         let watches = (0..stillpoint_core::predicate::WATCHES).map(|index| ControlLayout::WATCHES + 8 * index);
         Self {
@@ -122,11 +122,11 @@ impl Node {
             fault: Fault::parse(layout, &word),
             undelivered: word(phase + 12),
             refused: word(phase + 20),
+            is_halted_by_host: word(order_at) & BY_DEBUGGER != 0,
             order: names.take(count).map(NodeId).collect(),
             recording: Recording::from_words([word(ControlLayout::RECORDING), word(ControlLayout::RECORDING + 4)]),
             log: (word(ControlLayout::LOG), word(ControlLayout::LOG + 4)),
             text: (word(ControlLayout::LOG + 8), word(ControlLayout::LOG + 12)),
-            bell: (word(ControlLayout::LOG + 16), word(ControlLayout::LOG + 20)),
             watches: watches.filter(|at| word(*at) != 0).map(|at| (word(at) as u16, word(at + 4) as i32)).collect(),
             clock: (0..layout.nodes).map(|index| word(layout.clock() + 4 * index)).collect(),
             slots: (0..SLOTS).map(|index| Slot::parse(layout.slots() + 4 * SlotBlock::WORDS * index, &word)).collect(),
@@ -164,6 +164,12 @@ impl Node {
     #[must_use]
     pub fn logical_time(&self) -> Counts {
         self.time.wrapping_since(self.delay)
+    }
+
+    /// Whether an event of its own began its last halt: a breakpoint, a crash or its application.
+    #[must_use]
+    pub fn is_initiator(&self) -> bool {
+        self.order.first() == Some(&self.id) && !self.is_halted_by_host
     }
 
     /// Whether the node is parked in a consistent halt.

@@ -85,7 +85,7 @@ pub enum SystemError {
         source: crate::SessionError,
     },
     /// Not every node came to where it should be.
-    #[error("{} did not come to {what} within {limit:?}; see `stillpoint status`", waiting.join(", "))]
+    #[error("{} did not {what} within {limit:?}; see `stillpoint status`", waiting.join(", "))]
     TimeOut {
         /// Which nodes.
         waiting: Vec<String>,
@@ -243,38 +243,6 @@ impl System {
         self.on(at.board, |board| board.command(at.core, command))
     }
 
-    /// Initiates a consistent halt at one node and waits until every node is parked in it and saw all its markers.
-    pub fn halt(&mut self, initiator: NodeAddress, limit: Duration) -> Result<HaltProof, SystemError> {
-        self.command(initiator, &Command::Halt)?;
-        self.wait_parked(limit)?;
-        self.prove()
-    }
-
-    /// Waits until every node is parked in the same halt with a marker on each of its incoming channels.
-    pub fn wait_parked(&mut self, limit: Duration) -> Result<HaltId, SystemError> {
-        let until = Instant::now() + limit;
-        loop {
-            let names: Vec<String> = self.addresses().into_iter().map(|at| self.node_name(at)).collect();
-            let nodes = self.nodes()?;
-            let halt = newest_halt(&nodes);
-            let settled = |node: &Node| node.is_parked() && node.last_halt == halt && has_all_markers(node);
-            let waiting = nodes.iter().zip(names).filter(|(node, _)| !settled(node)).map(|(_, name)| name);
-            let waiting: Vec<String> = waiting.collect();
-            if waiting.is_empty() {
-                return Ok(halt);
-            }
-            self.check_interrupt("the halt")?;
-            if Instant::now() > until {
-                if nodes.iter().all(|node| node.is_parked() && node.last_halt == halt) {
-                    // Everybody stands still, so no marker is on its way any more: the proof says where one is missing.
-                    self.prove()?;
-                }
-                return Err(SystemError::TimeOut { waiting, what: "the halt", limit });
-            }
-            crate::poll::pause();
-        }
-    }
-
     /// Checks that the halted state is one consistent moment, from the raw rings.
     pub fn prove(&mut self) -> Result<HaltProof, SystemError> {
         let since = Instant::now();
@@ -351,10 +319,6 @@ impl System {
 pub(crate) fn newest_halt<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> HaltId {
     let halts = nodes.into_iter().map(|node| node.last_halt);
     halts.fold(HaltId(0), |newest, halt| if halt.is_newer_than(newest) { halt } else { newest })
-}
-
-fn has_all_markers(node: &Node) -> bool {
-    node.ports.iter().all(|port| port.marker.is_some())
 }
 
 #[cfg(test)]

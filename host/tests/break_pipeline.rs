@@ -89,6 +89,6 @@ fn against_the_stream_the_marker_detector_fires_and_the_two_events_are_concurren
     let shown: Vec<_> = fired.satisfied.iter().map(|event| (event.stage, event.node, event.order)).collect();
     assert_eq!(shown, [(1, SINK, Order::Concurrent), (2, PRODUCER, Order::Last)], "the marker made the order");
     let proof = fired.proof.map_err(|why| anyhow::anyhow!("{why}"))?;
-    assert!(proof.orders.iter().all(|order| order[0] == PRODUCER));
+    assert_eq!(proof.initiators, [PRODUCER]);
     Ok(())
 }

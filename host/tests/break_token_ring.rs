@@ -64,7 +64,7 @@ fn a_linked_breakpoint_stops_all_nodes_consistently_and_shows_the_first_event_be
         assert!(nodes[3].clock[0] >= send.number.0, "by vector clocks");
         let proof = fired.proof.as_ref().map_err(ToString::to_string).expect("one consistent moment");
         assert_eq!(proof.channels.len(), 6);
-        assert_eq!(proof.orders[0][0], RIGHT1, "the node that saw the last stage halts first");
+        assert_eq!(proof.initiators, [RIGHT1], "the node that saw the last stage halts first");
         assert_eq!(breakpoint::agreement(&armed, &nodes), Agreement::Fired);
         breakpoint::remove(&mut system, SlotId::ALL[0])?;
         release(&mut system, &fired)?;

@@ -15,9 +15,12 @@ fn a_halt_is_certified_survives_the_program_and_is_resumed_by_another() {
     let bench = Bench::running("token_ring");
     bench.expect_progress();
     let halt = bench.run(["halt"]).expect(0);
-    let golden = "left0 event # initiated\nleft1 event # reached by left0\nright0 event # reached by left0\n\
-                  right1 event # reached by right0\n";
-    assert!(halt.masked(NUMBERS).starts_with(golden), "{}", halt.out);
+    // The host commands all nodes. A marker may come before the bell of a node rings.
+    let reached: Vec<String> = halt.masked(NUMBERS).lines().take(4).map(str::to_owned).collect();
+    for (line, name) in reached.iter().zip(["left0", "left1", "right0", "right1"]) {
+        assert!(line.starts_with(&format!("{name} event # reached by ")), "{}", halt.out);
+    }
+    assert!(reached.iter().any(|line| line.ends_with("reached by host")), "{}", halt.out);
     let certificate = "certificate: halt 1 is one consistent moment of 4 nodes, reached in # ms\n";
     assert!(halt.masked(NUMBERS).ends_with(certificate), "{}", halt.out);
 
@@ -44,7 +47,7 @@ fn any_node_can_begin_and_the_certificate_says_who_did() {
         assert!(halt["in_flight"].as_u64().unwrap() <= 1, "there is one token: {halt}");
         let nodes = halt["nodes"].as_array().unwrap();
         let began: Vec<_> =
-            nodes.iter().filter(|node| node["reached_by"].is_null()).map(|node| &node["name"]).collect();
+            nodes.iter().filter(|node| node["reached_by"] == "host").map(|node| &node["name"]).collect();
         assert_eq!(began, [first]);
         bench.run(["resume"]).expect(0);
     }

@@ -100,7 +100,7 @@ fn the_doctor_finds_what_is_wrong_and_its_commands_mend_it() {
     let well = bench.run(["doctor"]).expect(0);
     for line in [
         "qemu-system-arm ",
-        "wire version 2, nodes left0, left1, right0, right1",
+        "wire version 3, nodes left0, left1, right0, right1",
         "board B: runs this firmware, 2 nodes",
     ] {
         well.expect_out(line);

@@ -87,7 +87,7 @@ fn a_halt_at_the_end_of_the_pipeline_stops_its_beginning_with_no_command_of_a_ho
     let halt = system.wait_parked(LIMIT)?;
     let proof = system.prove()?;
     assert_eq!(proof.halt, halt);
-    assert!(proof.orders.iter().all(|order| order[0] == NodeId(3)), "the sink halted first: {:?}", proof.orders);
+    assert_eq!(proof.initiators, [NodeId(3)], "the sink halted first");
     let nodes = system.nodes()?;
     let counts: Vec<_> = (0..4).map(|node| watch(&mut system, &nodes[node], node / 2, "count")).collect();
     let [Some(producer), Some(filter), Some(square), Some(sink)] = counts[..] else { anyhow::bail!("{counts:?}") };

@@ -100,7 +100,7 @@ fn all_nodes_halt_and_resume_though_an_acknowledgement_is_lost() -> anyhow::Resu
 fn bytes_discarded_while_a_node_parks_only_delay_the_halt() -> anyhow::Result<()> {
     let mut ring = Ring::start(&[])?;
     ring.wire.set(0, Doing::Discarding);
-    ring.system.command(ON_A, &Command::Halt)?;
+    ring.system.begin_halt(&[ON_A])?;
     let halt = ring.system.nodes()?[0].last_halt;
     wait_until(&mut ring.system, "every node parks", |nodes| nodes.iter().all(|node| is_parked_in(node, halt)))?;
     ring.wire.wait_for(0, 0, 20, LIMIT)?;
@@ -188,7 +188,7 @@ fn a_board_whose_peer_disappeared_halts_and_resumes_without_it() -> anyhow::Resu
     drop(board_b);
     machine_b.kill()?;
     for _ in 0..3 {
-        system.command(ON_A, &Command::Halt)?;
+        system.begin_halt(&[ON_A])?;
         let halt = system.nodes()?[0].last_halt;
         let nodes =
             wait_until(&mut system, "both cores park", |nodes| nodes.iter().all(|node| is_parked_in(node, halt)))?;

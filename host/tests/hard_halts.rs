@@ -74,10 +74,9 @@ fn all_cores_that_initiate_at_once_halt_in_one_halt() -> anyhow::Result<()> {
     let (_machines, mut system) = two_boards_with("faults", [&[], &[]])?;
     wait_for_traffic(&mut system, 5)?;
     for cycle in 0..20 {
-        // Both commands are written before either bell rings.
-        for board in system.boards() {
-            board.command_all(&[(0, Command::Halt), (1, Command::Halt)])?;
-        }
+        // All commands are written before any bell rings.
+        let everyone = system.addresses();
+        system.begin_halt(&everyone)?;
         system.wait_parked(LIMIT).with_context(|| format!("cycle {cycle}"))?;
         let proof = system.prove().with_context(|| format!("cycle {cycle}"))?;
         system.release(RIGHT1, proof.halt, LIMIT)?;
@@ -131,7 +130,7 @@ fn a_newer_halt_is_adopted_by_nodes_that_are_still_parked_in_the_one_before() ->
     for cycle in 0..40 {
         let at = NodeAddress { board: cycle % 2, core: cycle / 2 % 2 };
         system.command(at, &Command::Release(halt))?;
-        system.command(at, &Command::Halt)?;
+        system.begin_halt(&[at])?;
         let newer = system.wait_parked(LIMIT).with_context(|| format!("cycle {cycle}"))?;
         assert!(newer.is_newer_than(halt), "cycle {cycle}: {newer:?} after {halt:?}");
         system.prove().with_context(|| format!("cycle {cycle}"))?;

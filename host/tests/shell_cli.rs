@@ -27,7 +27,7 @@ fn lines_are_commands_of_one_session_and_the_last_failure_is_the_exit_code() {
     let end = done.masked(&CHANGING);
     let end = &end[end.find("left0 event").unwrap_or_else(|| panic!("no halt in {done:?}"))..];
     let lines: Vec<&str> = end.lines().collect();
-    assert_eq!(lines[2], "right0 event # initiated", "{end}");
+    assert_eq!(lines[2], "right0 event # reached by host", "{end}");
     assert_eq!(lines[5], "certificate: halt # is one consistent moment of 4 nodes, reached in # ms", "{end}");
     assert_eq!(lines[6..], ["h halt --at right0", "resumed: left0, left1, right0, right1"], "{end}");
     assert_eq!(done.expect(0).err, "");

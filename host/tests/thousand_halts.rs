@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use stillpoint::breakpoint::{self, Waited};
 use stillpoint::expr::{compile, parse, resolve};
 use stillpoint::{HaltProof, System};
+use stillpoint_core::HaltId;
 use stillpoint_core::predicate::{Detector, SlotId};
-use stillpoint_core::{Command, HaltId};
 
 const CYCLES: usize = 1000;
 
@@ -61,9 +61,7 @@ fn halt(system: &mut System, dice: &mut Dice) -> anyhow::Result<(By, HaltProof)>
             Ok((By::Node, system.prove()?))
         }
         1..=9 => {
-            for board in system.boards() {
-                board.command_all(&[(0, Command::Halt), (1, Command::Halt)])?;
-            }
+            system.begin_halt(&addresses)?;
             system.wait_parked(LIMIT)?;
             Ok((By::Several, system.prove()?))
         }

@@ -17,8 +17,15 @@ use stillpoint_core::StampKind;
 use stillpoint_tests::faulty::Random;
 use stillpoint_tests::sim::{Adversity, Plan};
 
-const CALM: Adversity =
-    Adversity { links: false, resets: false, unread: false, twins: true, forgetful: false, haste: false };
+const CALM: Adversity = Adversity {
+    links: false,
+    resets: false,
+    unread: false,
+    twins: true,
+    forgetful: false,
+    haste: false,
+    debugger: false,
+};
 
 fn cases() -> impl Strategy<Value = (usize, u64, Vec<u32>, u64)> {
     (2usize..=5, any::<u64>(), prop::collection::vec(any::<u32>(), 0..150), any::<u64>())

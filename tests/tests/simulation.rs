@@ -9,8 +9,15 @@ use stillpoint_core::predicate::Detector;
 use stillpoint_tests::faulty::Random;
 use stillpoint_tests::sim::{Adversity, Failure, Plan, Sabotage, Violation};
 
-const CALM: Adversity =
-    Adversity { links: false, resets: false, unread: true, twins: false, forgetful: false, haste: false };
+const CALM: Adversity = Adversity {
+    links: false,
+    resets: false,
+    unread: true,
+    twins: false,
+    forgetful: false,
+    haste: false,
+    debugger: false,
+};
 
 fn holds(nodes: usize, shape: u64, choices: Vec<u32>, adversity: Adversity) -> Result<(), TestCaseError> {
     let plan = Plan::random(nodes, shape, choices, adversity);
@@ -57,10 +64,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config(3000))]
+
+    /// Miller & Choi 2.2.3: the debugger has a channel to every process. Commands, markers and releases meet in any order, and
+    /// a command may come long after the halt that it names is over.
+    #[test]
+    fn halts_that_a_debugger_commands_to_every_node_are_consistent_and_never_begin_late(
+        nodes in 2_usize..=5, shape: u64, choices in restless(120), links: bool, resets: bool, haste: bool,
+    ) {
+        holds(nodes, shape, choices, Adversity { debugger: true, resets, links, haste, ..CALM })?;
+    }
+}
+
+/// The choices that halt, release and reset, see `Plan`.
+const HALT: u32 = 233;
+const RELEASE: u32 = 236;
+const RESET: u32 = 253;
+
 /// A schedule in which a quarter of all steps are halts and a quarter resets.
 fn restless(length: usize) -> impl Strategy<Value = Vec<u32>> {
-    const HALT: u32 = 233;
-    const RESET: u32 = 253;
     let step = (any::<u32>(), 0..4).prop_map(|(choice, often)| match often {
         0 => choice & !0xFF | HALT,
         1 => choice & !0xFF | RESET,
@@ -149,6 +172,12 @@ fn is_noticed(sabotage: Sabotage, often: usize, expected: impl Fn(&Violation) ->
         if sabotage == Sabotage::ForgetEpoch {
             (plan.adversity.resets, plan.linked) = (true, None);
         }
+        if sabotage == Sabotage::ObeyOldCommand {
+            // A node is stopped by a marker and released before its command comes.
+            plan.adversity.debugger = true;
+            plan.choices.iter_mut().step_by(40).for_each(|choice| *choice = *choice & !0x1FF | HALT);
+            plan.choices.iter_mut().skip(2).step_by(3).for_each(|choice| *choice = *choice & !0xFF | RELEASE);
+        }
         plan.detector = Detector::Causal;
         let sound = plan.run();
         assert!(sound.is_ok(), "seed {seed}: {}", sound.unwrap_err());
@@ -206,6 +235,11 @@ fn a_stale_marker_taken_for_a_new_one_is_noticed() {
 #[test]
 fn a_stale_release_that_is_obeyed_is_noticed() {
     is_noticed(Sabotage::ObeyStaleRelease, 20, |violation| matches!(violation, Violation::NobodyReleased(..)));
+}
+
+#[test]
+fn a_command_for_a_halt_that_is_over_and_is_obeyed_is_noticed() {
+    is_noticed(Sabotage::ObeyOldCommand, 10, |violation| matches!(violation, Violation::NobodyStarted(..)));
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn the_table_of_commands_numbers_them_as_the_host_does() {
     let (slot, generation) = (SlotId::ALL[0], Generation(0));
     let install = Command::Install { slot, generation, detector: Detector::Causal, program: &[1] };
     let commands = [
-        ("halt", Command::Halt),
+        ("halt", Command::Halt(HaltId(0))),
         ("release", Command::Release(HaltId(0))),
         ("suspend", Command::Suspend),
         ("continue", Command::Continue),

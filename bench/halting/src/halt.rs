@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use stillpoint::trace::{CausalOrder, header_of};
 use stillpoint::{Node, NodeAddress};
+use stillpoint_core::NodeId;
 use stillpoint_core::time::TickRate;
-use stillpoint_core::{Command, NodeId};
 
 /// How the boards are halted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl Bench {
     fn in_band(&mut self, first: usize) -> anyhow::Result<Halt> {
         let (system, at) = (&mut self.boards.system, self.places[first]);
         let began = Instant::now();
-        system.command(at, &Command::Halt)?;
+        system.begin_halt(&[at])?;
         let halt = system.wait_parked(LIMIT)?;
         let took = began.elapsed();
         let violation = system.proof()?.err().map(|error| error.to_string());

@@ -171,7 +171,7 @@ impl<const N: usize> System<N> {
     pub fn halt(&mut self, trigger: usize) -> anyhow::Result<HaltCost> {
         let mut cost = HaltCost::default();
         let mut under_way: VecDeque<(usize, PortId, HaltMarker<N>, u64)> = VecDeque::new();
-        let effects = self.members[trigger].node.step(Input::Command(Command::Halt))?;
+        let effects = self.members[trigger].node.step(Input::Halt)?;
         self.post(trigger, effects.markers, 1, &mut under_way, &mut cost)?;
         let mut stopped = 1;
         while let Some((at, port, marker, hops)) = under_way.pop_front() {

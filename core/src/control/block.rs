@@ -46,7 +46,7 @@ pub struct ControlBlock<const N: usize, const P: usize> {
     pub time: [AtomicU32; 2],
     /// The time for which the node was stopped or held so far, low and high.
     pub delay: [AtomicU32; 2],
-    /// The order of halting: number of nodes, then their names, a byte each.
+    /// The order of halting: number of nodes, with [`BY_DEBUGGER`](super::BY_DEBUGGER), then their names, a byte each.
     pub order: [AtomicU32; 9],
     /// The log ring.
     pub log: Location,

@@ -82,7 +82,7 @@ impl CommandWords {
     pub fn encode(command: &Command<'_>, sequence: u32) -> Result<Self, CommandError> {
         let mut bytes = [0; PROGRAM_BYTES];
         let head = match command {
-            Command::Halt => [HALT, 0, 0, 0],
+            Command::Halt(id) => [HALT, id.0.into(), 0, 0],
             Command::Release(id) => [RELEASE, id.0.into(), 0, 0],
             Command::Suspend => [SUSPEND, 0, 0, 0],
             Command::Continue => [CONTINUE, 0, 0, 0],
@@ -134,9 +134,10 @@ impl CommandWords {
         let &[number, first, second, third, ..] = &self.words;
         let slot = || u8::try_from(first).ok().and_then(SlotId::new).ok_or(CommandError::BadArgument);
         let generation = || Generation(second as u8);
+        let halt = || u16::try_from(first).map(HaltId).map_err(|_| CommandError::BadArgument);
         Ok(match number {
-            HALT => Command::Halt,
-            RELEASE => Command::Release(HaltId(u16::try_from(first).map_err(|_| CommandError::BadArgument)?)),
+            HALT => Command::Halt(halt()?),
+            RELEASE => Command::Release(halt()?),
             SUSPEND => Command::Suspend,
             CONTINUE => Command::Continue,
             RECORD => Command::Record(read_recording(first, second, third)?),
@@ -177,7 +178,7 @@ mod tests {
         let slot = SlotId::ALL[3];
         let (generation, detector) = (Generation(200), Detector::Marker);
         for command in [
-            Command::Halt,
+            Command::Halt(HaltId(9)),
             Command::Release(HaltId(65_535)),
             Command::Suspend,
             Command::Continue,
@@ -203,7 +204,7 @@ mod tests {
             let found = CommandWords::from_block(words, checksum, sequence);
             assert_eq!(found.decode(), Err(CommandError::Checksum));
         };
-        let encoded = CommandWords::encode(&Command::Halt, 5).unwrap();
+        let encoded = CommandWords::encode(&Command::Halt(HaltId(3)), 5).unwrap();
         let (words, checksum, sequence) = encoded.as_block();
         for place in 0..words.len() {
             for bit in 0..32 {
@@ -225,6 +226,7 @@ mod tests {
         };
         assert_eq!(sealed([99, 0, 0, 0]).decode(), Err(CommandError::UnknownCommand));
         assert_eq!(sealed([0, 0, 0, 0]).decode(), Err(CommandError::UnknownCommand));
+        assert_eq!(sealed([HALT, 70_000, 0, 0]).decode(), Err(CommandError::BadArgument));
         assert_eq!(sealed([RELEASE, 70_000, 0, 0]).decode(), Err(CommandError::BadArgument));
         assert_eq!(sealed([REMOVE, 4, 0, 0]).decode(), Err(CommandError::BadArgument));
         assert_eq!(sealed([RECORD, 7, 0, 0]).decode(), Err(CommandError::BadArgument));

@@ -76,6 +76,8 @@ impl ControlLayout {
     pub const PHASE: usize = 5 * WORD;
     /// Byte offset of the log ring's location.
     pub const LOG: usize = 24 * WORD;
+    /// Byte offset of the address of the bell and what to write there.
+    pub const BELL: usize = 28 * WORD;
     /// Byte offset of the node's name.
     pub const NAME: usize = 30 * WORD;
     /// Byte offset of what the node records.
@@ -162,6 +164,7 @@ macro_rules! layout_agrees {
             assert!(offset_of!(Block, revision) == ControlLayout::REVISION);
             assert!(offset_of!(Block, phase) == ControlLayout::PHASE);
             assert!(offset_of!(Block, log) == ControlLayout::LOG);
+            assert!(offset_of!(Block, bell) == ControlLayout::BELL);
             assert!(offset_of!(Block, name) == ControlLayout::NAME);
             assert!(offset_of!(Block, recording) == ControlLayout::RECORDING);
             assert!(offset_of!(Block, stopped) == ControlLayout::STOPPED);

@@ -25,9 +25,11 @@ pub use state::StateCode;
 
 /// First word of every control block: `STLP`.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"STLP");
+/// In the number of names of a halting order: the debugger's command stopped the node, before a marker or an event of its own.
+pub const BY_DEBUGGER: u32 = 1 << 31;
 
 /// Version of everything in `docs/WIRE.md`: control block, frames, stamps, markers and records.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// An agent exports a symbol of this name, so that a host can refuse an image before it reads a byte of its RAM.
-pub const VERSION_SYMBOL: &str = "STILLPOINT_WIRE_VERSION_2";
+pub const VERSION_SYMBOL: &str = "STILLPOINT_WIRE_VERSION_3";

@@ -52,10 +52,12 @@ pub enum RefusalCode {
     NoSuchPort = 0x108,
     /// The node was built without predicates.
     NoPredicates = 0x109,
+    /// The halt is over; the value is the newest halt that the node knows of.
+    OldHalt = 0x10A,
 }
 
 impl RefusalCode {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Other,
         Self::NotRunning,
         Self::BadProgram,
@@ -66,6 +68,7 @@ impl RefusalCode {
         Self::NoSuchWatch,
         Self::NoSuchPort,
         Self::NoPredicates,
+        Self::OldHalt,
     ];
 }
 
@@ -97,6 +100,7 @@ impl From<StepError> for Refusal {
             StepError::Enable(EnableError::OtherGeneration { installed }) => {
                 (RefusalCode::OtherGeneration, installed.0.into())
             }
+            StepError::OldHalt(known) => (RefusalCode::OldHalt, known.0.into()),
             _ => (RefusalCode::Other, 0),
         };
         Self { code, value }
@@ -120,6 +124,7 @@ impl fmt::Display for Refusal {
             RefusalCode::OtherGeneration => write!(f, "its slot holds generation {value}: enable that or install anew"),
             RefusalCode::NoSuchWatch => write!(f, "it has no watch {value}: name one that its firmware has opened"),
             RefusalCode::NoSuchPort => write!(f, "it has no port {value}: name one that its firmware has opened"),
+            RefusalCode::OldHalt => write!(f, "this halt is over: it knows of halt {value}, and the next one is newer"),
             RefusalCode::NoPredicates => {
                 f.write_str("its firmware was built without the feature `predicates`: build it with that")
             }
@@ -141,7 +146,7 @@ mod tests {
             let [error, value] = refusal.to_words();
             assert_eq!(Refusal::from_words(error, value), Some(refusal));
         }
-        for error in [0, 1, 4, 0xFF, 0x10A, u32::MAX] {
+        for error in [0, 1, 4, 0xFF, 0x10B, u32::MAX] {
             assert_eq!(Refusal::from_words(error, 0), None);
         }
     }

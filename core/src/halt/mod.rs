@@ -19,7 +19,7 @@ use crate::{HaltId, NodeId, PortId, PortSet};
 /// use stillpoint_core::*;
 /// let mut node = Node::<1>::new(NodeId(0), StampKind::Event).unwrap();
 /// let _ = node.step(Input::start()).unwrap();
-/// let _ = node.step(Input::Command(Command::Halt)).unwrap();
+/// let _ = node.step(Input::Halt).unwrap();
 /// assert!(matches!(node.phase(), Phase::Parked { then: ResumeTo::Running, .. }));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,7 +43,7 @@ pub enum ResumeTo {
 /// let mut node = Node::<1>::new(NodeId(0), StampKind::Event).unwrap();
 /// let _ = node.step(Input::start()).unwrap();
 /// assert_eq!(node.phase(), Phase::Running);
-/// let _ = node.step(Input::Command(Command::Halt)).unwrap();
+/// let _ = node.step(Input::Halt).unwrap();
 /// assert!(matches!(node.phase(), Phase::Parked { .. }));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,7 +84,7 @@ impl Phase {
     /// ```
     /// use stillpoint_core::*;
     /// let mut node = Node::<1>::new(NodeId(0), StampKind::Event).unwrap();
-    /// let _ = node.step(Input::Command(Command::Halt)).unwrap();
+    /// let _ = node.step(Input::Halt).unwrap();
     /// assert!(!node.phase().has_started());
     /// ```
     #[must_use]
@@ -114,6 +114,17 @@ pub(crate) enum Reaction {
 /// How far apart the ids of two halts may be that a node compares, well within half of the circle that ids go round.
 const IN_REACH: u16 = 0x4000;
 
+/// How a node came to take part in its last halt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    /// It only heard of it.
+    None,
+    /// By a marker, or an event of its own.
+    Reached,
+    /// By the debugger's command.
+    Commanded,
+}
+
 /// The halting part of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Halting<const N: usize> {
@@ -123,7 +134,7 @@ pub(crate) struct Halting<const N: usize> {
     /// The newest halt known of, by peers or by memory that survived a reset; the node may not have taken part in it.
     heard: HaltId,
     /// Whether the node really took part in `last`: only then can it know that it is over.
-    took_part: bool,
+    part: Part,
     /// No halt up to this one can still be on, as far as this node knows.
     over: HaltId,
     pub(crate) order: HaltOrder<N>,
@@ -137,7 +148,7 @@ impl<const N: usize> Halting<N> {
             phase: Phase::Starting,
             last: HaltId(0),
             heard: HaltId(0),
-            took_part: false,
+            part: Part::None,
             over: HaltId(0),
             order: HaltOrder::new(),
             seen: PortSet::EMPTY,
@@ -161,9 +172,14 @@ impl<const N: usize> Halting<N> {
         self.enter(self.heard.next(), HaltOrder::new().then(me), links, down)
     }
 
+    /// Whether the debugger's command stopped the node in its last halt, before a marker or an event of its own did.
+    pub(crate) const fn is_by_debugger(&self) -> bool {
+        matches!(self.part, Part::Commanded)
+    }
+
     /// Whether the node knows of no halt at all, so that any is news: an id alone cannot tell, since ids go round.
     fn is_blank(&self) -> bool {
-        !self.took_part && self.heard == HaltId(0)
+        self.part == Part::None && self.heard == HaltId(0)
     }
 
     /// Somebody knows of this halt: what this node initiates has to be newer.
@@ -173,7 +189,9 @@ impl<const N: usize> Halting<N> {
             if !self.is_halted() {
                 // Whatever it took part in is over; to be joined still, `id` has to be newer, and in reach of the order.
                 let before = HaltId(id.0.wrapping_sub(1));
-                self.took_part &= self.last == before;
+                if self.last != before {
+                    self.part = Part::None;
+                }
                 self.last = before;
                 if id.0.wrapping_sub(self.over.0) > IN_REACH {
                     self.over = before;
@@ -193,7 +211,7 @@ impl<const N: usize> Halting<N> {
 
     /// Whether the node took part in this halt and left it: it is over, and who is still in it missed the release.
     pub(crate) fn has_left(&self, id: HaltId) -> bool {
-        self.took_part && self.last == id && !self.is_halted()
+        self.part != Part::None && self.last == id && !self.is_halted()
     }
 
     /// The halt the node is in; otherwise the newest it knows of.
@@ -217,19 +235,45 @@ impl<const N: usize> Halting<N> {
         links: PortSet,
         down: PortSet,
     ) -> Reaction {
-        let newer = marker.id.is_newer_than(self.last) && !self.heard.is_newer_than(marker.id);
-        let reaction = if newer || self.is_blank() {
-            // A node that halts again after a reset halts last, though its name is on the marker already.
-            self.enter(marker.id, marker.order.without(me).then(me), links, down)
-        } else if self.is_outnumbered(marker.id) {
-            self.enter(self.heard.next(), HaltOrder::new().then(me), links, down)
-        } else {
-            Reaction::Nothing
-        };
+        // A node that halts again after a reset halts last, though its name is on the marker already.
+        let reaction = self.join(me, marker.id, marker.order.without(me), links, down);
         if marker.id == self.last && self.is_halted() {
             self.seen = self.seen.with(port);
         }
         reaction
+    }
+
+    /// The debugger's command to take part in a halt: joined as by a marker, whatever the order in which the two come.
+    ///
+    /// # Errors
+    /// The newest halt that the node knows of, if it runs and this one is over.
+    pub(crate) fn on_command(
+        &mut self,
+        me: NodeId,
+        id: HaltId,
+        links: PortSet,
+        down: PortSet,
+    ) -> Result<Reaction, HaltId> {
+        let reaction = self.join(me, id, HaltOrder::new(), links, down);
+        if reaction == Reaction::Nothing && !self.is_halted() {
+            return Err(self.known());
+        }
+        if reaction == Reaction::Halt {
+            self.part = Part::Commanded;
+        }
+        Ok(reaction)
+    }
+
+    /// Takes part in a halt that a marker or the debugger told of, unless it is over or the node is in it already.
+    fn join(&mut self, me: NodeId, id: HaltId, before: HaltOrder<N>, links: PortSet, down: PortSet) -> Reaction {
+        let newer = id.is_newer_than(self.last) && !self.heard.is_newer_than(id);
+        if newer || self.is_blank() {
+            self.enter(id, before.then(me), links, down)
+        } else if self.is_outnumbered(id) {
+            self.enter(self.heard.next(), HaltOrder::new().then(me), links, down)
+        } else {
+            Reaction::Nothing
+        }
     }
 
     /// Whether a running node meets a halt that it only heard newer ones of, and so cannot have left.
@@ -242,7 +286,7 @@ impl<const N: usize> Halting<N> {
         let then = self.resume_to();
         self.last = id;
         self.heard = id;
-        self.took_part = true;
+        self.part = Part::Reached;
         self.order = order;
         self.seen = PortSet::EMPTY;
         self.phase = if links.is_empty() {

@@ -222,3 +222,53 @@ fn a_malformed_marker_is_refused_with_what_is_wrong() {
     assert_eq!(HaltMarker::<4>::read(&[1, 0, 0, 0, 0, 0, 2, 3, 3]), Err(MarkerError::NodeTwice(NodeId(3))));
     assert_eq!(marker(7).write(&mut [0; 7]), Err(MarkerError::NoRoom));
 }
+
+/// Miller & Choi 2.2.3: the debugger has a channel to every process. Command and marker of one halt may come in any order.
+#[test]
+fn a_command_and_a_marker_of_one_halt_stop_a_node_once_in_either_order() {
+    let mut commanded = running();
+    assert_eq!(commanded.on_command(ME, HaltId(1), LINKS, NONE), Ok(Reaction::Halt));
+    assert!(commanded.is_by_debugger());
+    assert_eq!(commanded.order.nodes(), [ME]);
+    assert_eq!(commanded.on_marker(ME, P0, &marker(1), LINKS, NONE), Reaction::Nothing);
+    assert_eq!(commanded.seen, PortSet::EMPTY.with(P0));
+
+    let mut reached = running();
+    assert_eq!(reached.on_marker(ME, P0, &marker(1), LINKS, NONE), Reaction::Halt);
+    let before = reached.clone();
+    assert_eq!(reached.on_command(ME, HaltId(1), LINKS, NONE), Ok(Reaction::Nothing));
+    assert_eq!(reached, before);
+    assert!(!reached.is_by_debugger());
+}
+
+#[test]
+fn a_command_that_comes_after_the_release_is_refused_and_changes_nothing() {
+    let mut halting = parked(5);
+    assert_eq!(halting.release(HaltId(5)), Reaction::Leave);
+    let before = halting.clone();
+    for old in [3, 4, 5] {
+        assert_eq!(halting.on_command(ME, HaltId(old), LINKS, NONE), Err(HaltId(5)));
+        assert_eq!(halting, before);
+    }
+    assert_eq!(halting.on_command(ME, HaltId(6), LINKS, NONE), Ok(Reaction::Halt));
+}
+
+#[test]
+fn a_parked_node_goes_over_to_a_newer_halt_by_command_and_ignores_an_older_one() {
+    let mut halting = parked(5);
+    let before = halting.clone();
+    assert_eq!(halting.on_command(ME, HaltId(4), LINKS, NONE), Ok(Reaction::Nothing));
+    assert_eq!(halting, before);
+    assert_eq!(halting.on_command(ME, HaltId(7), LINKS, NONE), Ok(Reaction::Halt));
+    assert_eq!((halting.last, halting.is_by_debugger()), (HaltId(7), true));
+    assert_eq!(halting.release(HaltId(5)), Reaction::Nothing);
+}
+
+/// The debugger's newest halt is older than one that the node heard of and that never got far: it halts under a newer id.
+#[test]
+fn a_command_that_is_older_than_what_was_heard_of_halts_the_node_under_a_newer_id() {
+    let mut halting = running();
+    halting.hear_of(HaltId(9));
+    assert_eq!(halting.on_command(ME, HaltId(8), LINKS, NONE), Ok(Reaction::Halt));
+    assert_eq!(halting.last, HaltId(10));
+}

@@ -22,14 +22,14 @@ fn a_crashed_node_takes_part_in_halts_and_never_runs_again() {
     assert_eq!((over.then, over.releases, node.phase()), (Then::Resume, crash.markers, Phase::Faulted));
     assert_eq!(node.step(Input::Event(Event::local(1))), Err(StepError::NotRunning));
     assert_eq!(node.step(Input::Command(Command::Continue)), Err(StepError::NotRunning));
-    let again = node.step(Input::Command(Command::Halt)).unwrap();
+    let again = node.step(Input::Halt).unwrap();
     assert_eq!((again.then, again.halt), (Then::Halt, HaltId(2)));
 }
 
 #[test]
 fn a_crash_while_halted_is_no_event_and_leaves_the_node_crashed_after_the_halt() {
     let mut node = node();
-    let halt = node.step(Input::Command(Command::Halt)).unwrap();
+    let halt = node.step(Input::Halt).unwrap();
     let number = node.number();
     assert_eq!(node.step(Input::Fault { cause: 3 }), Ok(Effects::NONE));
     assert_eq!(node.number(), number);

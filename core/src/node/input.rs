@@ -52,6 +52,8 @@ pub enum Input<'a, const N: usize> {
         /// Why, as the platform encodes it.
         cause: u32,
     },
+    /// The application asks for a halt of the whole system. A halted node ignores it.
+    Halt,
     /// A halt marker arrived.
     Marker {
         /// Where, on either lane.
@@ -121,8 +123,9 @@ impl<const N: usize> Input<'_, N> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Initiate a consistent halt.
-    Halt,
+    /// Take part in this consistent halt, which the debugger asks of every node at once. It is joined as by a marker, and
+    /// refused if it is over, so that a late command does not begin a halt after the release.
+    Halt(HaltId),
     /// End this halt.
     Release(HaltId),
     /// Stop this node alone (delayed halt).
@@ -263,7 +266,7 @@ impl LinkHello {
 /// let mut node = Node::<2>::new(NodeId(0), StampKind::Event).unwrap();
 /// node.connect(PortId(0), Direction::Out, NodeId(1)).unwrap();
 /// let _ = node.step(Input::start()).unwrap();
-/// let effects = node.step(Input::Command(Command::Halt)).unwrap();
+/// let effects = node.step(Input::Halt).unwrap();
 /// assert_eq!((effects.markers, effects.then), (PortSet::first(1), Then::Halt));
 /// assert_eq!(effects.halt_record(), Some(Event::new(EventKind::Halt, 1)));
 /// ```
@@ -375,6 +378,8 @@ pub enum StepError {
     Install(InstallError),
     /// The predicate cannot be enabled.
     Enable(EnableError),
+    /// The halt is not newer than the last that is over; this is the newest that the node knows of.
+    OldHalt(HaltId),
     /// More nodes read a shared object than it has room to remember.
     TooManyReaders,
 }
@@ -395,6 +400,7 @@ impl fmt::Display for StepError {
             Self::Program(error) => error.fmt(f),
             Self::Install(error) => error.fmt(f),
             Self::Enable(error) => error.fmt(f),
+            Self::OldHalt(known) => write!(f, "the halt is over: the node knows of halt {}", known.0),
             Self::TooManyReaders => crate::shared::TooManyReaders.fmt(f),
         }
     }

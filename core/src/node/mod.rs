@@ -40,7 +40,7 @@ use crate::{EventNumber, HaltId, HaltMarker, HaltOrder, NodeId, Phase, PortId, P
 /// let sent = left.step(Input::Send { port: PortId(0), stamp: &mut bytes })?;
 /// let _ = right.step(Input::Receive { port: PortId(0), stamp: &bytes[..sent.stamp.into()] })?;
 ///
-/// let halt = right.step(Input::Command(Command::Halt))?;
+/// let halt = right.step(Input::Halt)?;
 /// assert_eq!((halt.then, halt.markers), (Then::Halt, PortSet::first(1)));
 /// let marker = right.halt_marker(PortId(0)).unwrap();
 /// assert_eq!(left.step(Input::Marker { port: PortId(0), marker: &marker })?.then, Then::Halt);
@@ -219,7 +219,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     /// use stillpoint_core::*;
     /// let mut node = Node::<1>::new(NodeId(0), StampKind::Event).unwrap();
     /// node.remember_halt(HaltId(7));
-    /// let _ = node.step(Input::Command(Command::Halt)).unwrap();
+    /// let _ = node.step(Input::Halt).unwrap();
     /// assert_eq!(node.last_halt(), HaltId(8));
     /// ```
     pub fn remember_halt(&mut self, last: HaltId) {
@@ -230,6 +230,12 @@ impl<const N: usize, const P: usize> Node<N, P> {
     #[must_use]
     pub const fn order(&self) -> &HaltOrder<N> {
         &self.halting.order
+    }
+
+    /// Whether the debugger's command stopped the node in the present halt, before a marker or an event of its own did.
+    #[must_use]
+    pub const fn is_halted_by_debugger(&self) -> bool {
+        self.halting.is_by_debugger()
     }
 
     /// What is armed.

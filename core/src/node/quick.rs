@@ -329,7 +329,7 @@ mod tests {
         let stamp = MessageStamp::read::<2>(&[0x42, 1]).unwrap();
         assert_eq!(node.quick_receive(IN, &stamp), None, "a difference from what was never said");
         assert_eq!(node.quick_receive(OUT, &stamp), None, "messages leave there");
-        let _ = node.step(Input::Command(Command::Halt)).unwrap();
+        let _ = node.step(Input::Halt).unwrap();
         assert_eq!(node.quick_event(&Event::local(1)), None, "halted");
         let _ = node.step(Input::Command(Command::Release(HaltId(1)))).unwrap();
     }

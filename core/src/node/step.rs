@@ -30,6 +30,10 @@ impl<const N: usize, const P: usize> Node<N, P> {
             }
             Input::Start { known } => self.start(known),
             Input::Fault { cause } => self.fault(cause),
+            Input::Halt => {
+                let reaction = self.initiate();
+                Ok(self.react(reaction, None))
+            }
             Input::Marker { port, marker } => self.marker(port, marker),
             Input::Delivered { ports, id } => Ok(self.delivered(ports, id)),
             Input::DrainLimit => Ok(self.drain_limit()),
@@ -379,8 +383,9 @@ impl<const N: usize, const P: usize> Node<N, P> {
     fn command(&mut self, command: Command<'_>) -> Result<Effects, StepError> {
         let mut effects = Effects::NONE;
         match command {
-            Command::Halt => {
-                let reaction = self.initiate();
+            Command::Halt(id) => {
+                let down = self.linked().difference(self.up);
+                let reaction = self.halting.on_command(self.id, id, self.up, down).map_err(StepError::OldHalt)?;
                 self.add_reaction(reaction, None, &mut effects);
             }
             Command::Release(id) => {

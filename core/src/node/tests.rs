@@ -33,7 +33,7 @@ fn deliver((stamp, length): ([u8; ROOM], usize), to: &mut Node<2>) -> Effects {
 }
 
 fn halt(node: &mut Node<2>) -> Effects {
-    node.step(Input::Command(Command::Halt)).unwrap()
+    node.step(Input::Halt).unwrap()
 }
 
 /// Hands `from`'s marker, sent into the channel of its outgoing port, to `to`.

@@ -120,7 +120,7 @@ fn a_refused_access_changes_neither_node_nor_object() {
     let (mut late, before) = (other.clone(), object);
     assert_eq!(late.access(&mut object, read), Err(StepError::TooManyReaders));
     assert_eq!((late, object), (other, before));
-    let _ = node.step(Input::Command(Command::Halt)).unwrap();
+    let _ = node.step(Input::Halt).unwrap();
     let halted = node.clone();
     assert_eq!(node.access(&mut object, read), Err(StepError::NotRunning));
     assert_eq!((node, object), (halted, before));

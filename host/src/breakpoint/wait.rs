@@ -2,7 +2,7 @@
 use super::fired::{Fired, Order, Satisfied, satisfied};
 use super::{Agreement, Armed, BreakError, agreement, arm};
 use crate::expr::Resolved;
-use crate::{HaltProof, NoCertificate, Node, NodeAddress, System};
+use crate::{HaltProof, NoCertificate, Node, System};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use stillpoint_core::control::StateCode;
@@ -89,10 +89,10 @@ pub fn wait_past(
             Agreement::Partly(_) if past.is_some() && resolved.is_none() => return Ok(Waited::Gone),
             Agreement::Partly(missing) => {
                 for node in missing {
-                    let Some((at, interval)) = rearm(system, armed, &nodes, node)? else { continue };
+                    let Some(interval) = rearm(system, armed, &nodes, node)? else { continue };
                     blind(interval);
                     if awaits_reset_of(node) {
-                        return halt_after_reset(system, at, interval);
+                        return halt_after_reset(system, interval);
                     }
                 }
             }
@@ -137,8 +137,7 @@ fn halted(
     if !nodes.iter().any(stops) {
         return Ok(None);
     }
-    let halt = system.wait_parked(PARK_LIMIT)?;
-    let proof = system.proof()?;
+    let (halt, proof) = system.complete_halt(PARK_LIMIT)?;
     let nodes = system.nodes()?;
     let fired = agreement(armed, &nodes) == Agreement::Fired;
     Ok(Some(if fired {
@@ -149,24 +148,17 @@ fn halted(
 }
 
 /// Arms a node again that was reset; `None` while it has not started yet.
-fn rearm(
-    system: &mut System,
-    armed: &Armed,
-    nodes: &[Node],
-    id: NodeId,
-) -> Result<Option<(NodeAddress, Blind)>, BreakError> {
+fn rearm(system: &mut System, armed: &Armed, nodes: &[Node], id: NodeId) -> Result<Option<Blind>, BreakError> {
     let place = nodes.iter().position(|node| node.id == id).map(|place| (system.addresses()[place], &nodes[place]));
     let Some((at, node)) = place.filter(|(_, node)| node.state == Some(StateCode::Running)) else { return Ok(None) };
     arm::rearm(system, at, armed, id)?;
     let until = node.clock.get(usize::from(id.0)).copied().map_or(EventNumber(0), EventNumber);
-    Ok(Some((at, Blind { node: id, until })))
+    Ok(Some(Blind { node: id, until }))
 }
 
 /// The reset was what the expression asked for: the host halts the system in place of the node, which could not.
-fn halt_after_reset(system: &mut System, at: NodeAddress, reset: Blind) -> Result<Waited, BreakError> {
-    system.command(at, &Command::Halt)?;
-    let halt = system.wait_parked(PARK_LIMIT)?;
-    let proof = system.proof()?;
+fn halt_after_reset(system: &mut System, reset: Blind) -> Result<Waited, BreakError> {
+    let (halt, proof) = system.halt_all(None, PARK_LIMIT)?.outcome(PARK_LIMIT)?;
     let event = Satisfied { stage: 1, node: reset.node, number: reset.until, order: Order::Last };
     Ok(Waited::Fired(Fired { satisfied: vec![event], halt, proof }))
 }

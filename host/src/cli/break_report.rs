@@ -76,8 +76,7 @@ impl Stopped {
 
 impl Halt {
     pub fn of(halt: HaltId, proof: &Proof, directory: &Directory) -> Self {
-        let orders = proof.as_ref().map_or(&[][..], |proof| &proof.orders);
-        let first = orders.first().and_then(|order| order.first());
+        let first = proof.as_ref().ok().and_then(|proof| proof.initiators.first());
         Self {
             id: halt.0,
             consistent: proof.is_ok(),

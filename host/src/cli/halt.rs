@@ -1,10 +1,10 @@
 //! `stillpoint halt` - stop all nodes at one consistent moment.
 //!
 //!     $ stillpoint halt
-//!     left0    event 4711  initiated
-//!     left1    event 2204  reached by left0
-//!     right0   event 4702  reached by left0
-//!     right1   event 2203  reached by right0
+//!     left0    event 4711  reached by host
+//!     left1    event 2204  reached by host
+//!     right0   event 4702  reached by host
+//!     right1   event 2203  reached by host
 //!     6 channels, 1 message in flight
 //!     certificate: halt 1 is one consistent moment of 4 nodes, reached in 9.8 ms
 mod consistent;
@@ -26,7 +26,7 @@ const LIMIT: u64 = 10;
                         stillpoint halt --json | jq .certified"
 )]
 pub struct Args {
-    /// Begin at this node; otherwise at the first that answers.
+    /// Command this node alone and let its markers halt the others. Without it, the host commands all nodes at once.
     #[arg(long, value_name = "NODE")]
     at: Option<String>,
     /// Stop this node alone and let the others run until they would interact with it.
@@ -38,6 +38,9 @@ pub struct Args {
     /// For comparison: stop all cores of a board by the probe, as one where it can; board after board.
     #[arg(long, conflicts_with = "at")]
     group: bool,
+    /// Say when each part of the halt was over.
+    #[arg(long)]
+    verbose: bool,
     /// Give up waiting after this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = LIMIT)]
     limit: u64,
@@ -51,10 +54,10 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     if args.sequential || args.group {
         return probed::run(args.group, context);
     }
-    consistent::run(args.at.as_deref(), limit, context)
+    consistent::run(args.at.as_deref(), limit, args.verbose, context)
 }
 
 /// Halts everything consistently, as the command without options does.
 pub fn everything(context: &mut Context) -> Result<Exit, CliError> {
-    consistent::run(None, Duration::from_secs(LIMIT), context)
+    consistent::run(None, Duration::from_secs(LIMIT), false, context)
 }

@@ -1,7 +1,7 @@
 //! `stillpoint info` - what the system consists of.
 //!
 //!     $ stillpoint info
-//!     board A  mps2-an521, qemu, token_ring, wire version 2
+//!     board A  mps2-an521, qemu, token_ring, wire version 3
 //!       left0  node 0, epoch 1, event 4711, vector stamps
 //!         ring  -> left1   1204 sent
 //!         out   -> right0  1203 sent, link up

@@ -26,7 +26,7 @@ fn node(id: u8, clock: [u32; 4], order: &[u8], time: u64) -> Node {
         recording: None,
         log: (0, 0),
         text: (0, 0),
-        bell: (0, 0),
+        is_halted_by_host: false,
     }
 }
 
@@ -100,6 +100,32 @@ fn two_triggers_are_both_named_and_each_counts_from_its_own() {
     assert_eq!(ledger.triggers, ["node 1", "node 2"]);
     assert_eq!(ledger.lines[2].events, Some(0));
     assert_eq!(ledger.lines[3].events, Some(4));
+}
+
+#[test]
+fn a_halt_that_the_host_commands_is_measured_against_the_node_that_was_rung_first() {
+    let mut nodes = example();
+    for (node, order) in nodes.iter_mut().zip([&[0][..], &[1], &[2], &[2, 3]]) {
+        node.order = order.iter().copied().map(NodeId).collect();
+        node.is_halted_by_host = order.len() == 1;
+    }
+    let ledger = of(&nodes);
+    assert_eq!(ledger.triggers, ["host"]);
+    // Node 0 knows of all events of node 1, none of node 2 and none of node 3.
+    let events: Vec<_> = ledger.lines.iter().map(|line| line.events).collect();
+    assert_eq!(events, [Some(0), Some(0), Some(9), Some(4)]);
+    assert_eq!(ledger.lines[1].path, ["host", "node 1"]);
+    assert_eq!(ledger.lines[3].path, ["host", "node 2", "node 3"]);
+}
+
+#[test]
+fn an_event_that_began_a_halt_stays_its_trigger_where_the_host_helped_along() {
+    let mut nodes = example();
+    (nodes[2].order, nodes[2].is_halted_by_host) = (vec![NodeId(2)], true);
+    let ledger = of(&nodes);
+    assert_eq!(ledger.triggers, ["node 1"]);
+    assert_eq!(ledger.lines[2].events, Some(2), "counted from the event of node 1");
+    assert_eq!(ledger.lines[2].path, ["host", "node 2"]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ use stillpoint_core::control::{ControlBlock, FaultBlock, PortBlock, VERSION};
 use stillpoint_core::link::Config;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::WATCHES;
-use stillpoint_core::{Command, Direction, Event, Input, Node, NodeId, PortId, StampKind, Then};
+use stillpoint_core::{Direction, Event, Input, Node, NodeId, PortId, StampKind, Then};
 
 /// A host refuses an image that does not have this symbol before it reads a byte of its memory.
 #[unsafe(no_mangle)]
@@ -362,7 +362,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     pub fn halt(&self) {
         let agents = self.agents;
         agents.section(|local| {
-            let then = local.step::<P, LOG>(agents.ring(), Input::Command(Command::Halt));
+            let then = local.step::<P, LOG>(agents.ring(), Input::Halt);
             ((), then.unwrap_or(Then::Continue))
         });
     }

@@ -5,7 +5,7 @@ use crate::platform::Platform;
 use crate::sabotage::{self, Sabotage};
 use crate::sync::{Mutant, mutated};
 use core::sync::atomic::{AtomicU32, Ordering};
-use stillpoint_core::control::{ControlBlock, StateCode};
+use stillpoint_core::control::{BY_DEBUGGER, ControlBlock, StateCode};
 use stillpoint_core::link::Ledger;
 use stillpoint_core::log::LogRing;
 use stillpoint_core::predicate::{SlotId, WATCHES};
@@ -71,7 +71,8 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             set_long(&control.delay, P::delay(time));
             set_long(&control.stopped, local.stopped);
             let order = node.order().nodes();
-            set(&control.order[0], order.len() as u32);
+            let by_debugger = if node.is_halted_by_debugger() { BY_DEBUGGER } else { 0 };
+            set(&control.order[0], order.len() as u32 | by_debugger);
             for (word, four) in control.order[1..].iter().zip(order.chunks(4)) {
                 set(word, four.iter().rev().fold(0, |word, name| word << 8 | u32::from(name.0)));
             }

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::format;
 use std::string::String;
 use std::vec::Vec;
-use stillpoint_core::control::{CommandWords, ControlBlock, StateCode};
+use stillpoint_core::control::{BY_DEBUGGER, CommandWords, ControlBlock, StateCode};
 use stillpoint_core::link::Ledger;
 use stillpoint_core::log::{LogItem, LogReader};
 use stillpoint_core::{
@@ -92,7 +92,21 @@ fn write_command(statics: &'static Statics, core: usize, command: &Command<'_>, 
 
 /// The command to halt is there at once; nobody waits for its answer.
 pub(super) fn halt_now(core: usize) {
-    write_command(super::system::statics(), core, &Command::Halt, || ());
+    let statics = super::system::statics();
+    write_command(statics, core, &halt_command(statics), || ());
+}
+
+/// The command to take part in the halt that some node is in, otherwise in the next one.
+fn halt_command(statics: &'static Statics) -> Command<'static> {
+    let blocks = || (0..CORES).map(|core| statics.block(core));
+    let newest = blocks().map(|block| peek(&block.last_halt)).max().unwrap_or(0);
+    let is_in = |block: &Block| {
+        let is_halted =
+            [StateCode::Draining, StateCode::Parked].map(|state| state as u32).contains(&peek(&block.phase));
+        is_halted && peek(&block.last_halt) == newest
+    };
+    let next = u32::from(!blocks().any(is_in));
+    Command::Halt(HaltId((newest + next) as u16))
 }
 
 /// Gives a node a command and waits for the answer.
@@ -158,7 +172,11 @@ fn check_cut(statics: &'static Statics) -> Result<(), String> {
         .map(|core| {
             let block = statics.block(core);
             let [count, names @ ..] = &block.order;
-            let names = names.iter().flat_map(|word| peek(word).to_le_bytes()).take(peek(count) as usize).map(NodeId);
+            let names = names
+                .iter()
+                .flat_map(|word| peek(word).to_le_bytes())
+                .take((peek(count) & !BY_DEBUGGER) as usize)
+                .map(NodeId);
             NodeReport {
                 node: NodeId(core as u8),
                 parked: Some(HaltId(peek(&block.last_halt) as u16)),
@@ -271,7 +289,7 @@ pub(super) fn describe() -> String {
 fn turn(statics: &'static Statics) -> Result<bool, String> {
     let request = statics.world.lock().requests.pop_front();
     match request {
-        Some(Act::Halt(core)) => command(statics, core, &Command::Halt)?,
+        Some(Act::Halt(core)) => command(statics, core, &halt_command(statics))?,
         Some(Act::Suspend(core)) => {
             command(statics, core, &Command::Suspend)?;
             (0..20).for_each(|_| SEAT.get().expect("the host").give_way());
@@ -306,14 +324,14 @@ fn turn(statics: &'static Statics) -> Result<bool, String> {
                 return Err(format!("a halt did not reach every node: {seen:?}"));
             }
             for (core, _) in seen.iter().enumerate().filter(|(_, seen)| !parked(seen)) {
-                command(statics, core, &Command::Halt)?;
+                command(statics, core, &halt_command(statics))?;
             }
         }
         return Ok(false);
     }
     if seen.iter().any(|seen| seen.state == StateCode::Faulted) {
         // The crash came in the middle of a halt that was released since; the next halt has to reach every node, too.
-        command(statics, 0, &Command::Halt)?;
+        command(statics, 0, &halt_command(statics))?;
         return Ok(false);
     }
     let done = statics.counts.iter().all(|counts| counts.lock().unwrap().is_done);

@@ -24,7 +24,7 @@ impl World {
             }
             Action::Halt(node) => {
                 system.plan().halts[node] -= 1;
-                let effects = self.step(system, node, Input::Command(Command::Halt))?;
+                let effects = self.step(system, node, Input::Halt)?;
                 let halt = system.places[node].truth.next_halt();
                 self.obey(system, node, effects, Some(halt))
             }

@@ -24,7 +24,7 @@ fn any_slot(bytes: &mut Bytes<'_>) -> SlotId {
 /// Any command of the host.
 pub fn any_command<'a>(bytes: &mut Bytes<'a>) -> Command<'a> {
     match bytes.below(9) {
-        0 => Command::Halt,
+        0 => Command::Halt(HaltId(bytes.byte().into())),
         1 => Command::Release(HaltId(bytes.byte().into())),
         2 => Command::Suspend,
         3 => Command::Continue,

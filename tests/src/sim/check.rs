@@ -19,6 +19,7 @@ impl<const N: usize, const S: usize> System<N, S> {
                 }
             }
             for node in 0..N {
+                moved |= self.take_command(node)?;
                 self.start_if_ready(node)?;
             }
             moved |= self.tick_wires()?;

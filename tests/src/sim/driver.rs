@@ -235,15 +235,20 @@ impl<const N: usize, const S: usize> System<N, S> {
             let label = self.channels[edge].label(lane);
             tell!(self, "{node}: marker #{} from {label} changes nothing", marker.id.0);
         }
-        if is_first && effects.halt != marker.id {
+        self.joins(node, marker.id, &effects)
+    }
+
+    /// A marker, or the debugger, told a node of a halt.
+    pub(super) fn joins(&mut self, node: usize, halt: HaltId, effects: &Effects) -> Result<(), Violation> {
+        if effects.then == Then::Halt && effects.halt != halt {
             // Older than a halt that the node heard of: it goes on under a newer id, unless everybody has left it.
-            let is_over = self.released.contains(&marker.id) && !self.released_early.contains(&marker.id);
-            if is_over || !self.started.contains(&marker.id) {
+            let is_over = self.released.contains(&halt) && !self.released_early.contains(&halt);
+            if is_over || !self.started.contains(&halt) {
                 return Err(Violation::NobodyStarted(node, effects.halt));
             }
-            return self.apply(node, &effects, None, Cause::Own);
+            return self.apply(node, effects, None, Cause::Own);
         }
-        self.apply(node, &effects, None, Cause::Marker)
+        self.apply(node, effects, None, Cause::Marker)
     }
 
     /// The node's clock must be the true one. Event stamps do not bring what the sender knew of others.

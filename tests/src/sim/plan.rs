@@ -21,6 +21,8 @@ pub struct Adversity {
     pub forgetful: bool,
     /// The host releases before everybody has stopped, and drivers lose patience while draining.
     pub haste: bool,
+    /// A debugger commands halts to every node at once; its commands arrive whenever they do.
+    pub debugger: bool,
 }
 
 /// A system, and the schedule that it is put through: each choice is one step.
@@ -214,7 +216,9 @@ impl Plan {
             0..=69 => drop(system.send(edge, None)?),
             70..=134 => drop(system.receive(edge)?),
             135..=184 => drop(system.deliver(edge, Lane::BOTH[pick / system.channels.len() % 2])?),
+            226..=232 if self.adversity.debugger => drop(system.take_command(node)?),
             185..=229 => drop(system.local(node, TAGS[pick / N % TAGS.len()])?),
+            233..=234 if self.adversity.debugger && pick % 2 == 0 => system.halt_everyone(),
             230..=232 => drop(system.watch(node, 0, pick as i32)?),
             233..=234 => drop(system.halt(node)?),
             235 => drop(system.fault(node)?),

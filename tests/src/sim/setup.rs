@@ -26,6 +26,8 @@ pub enum Sabotage {
     RelabelStaleMarker,
     /// A release of another halt is taken for one of this.
     ObeyStaleRelease,
+    /// A command to take part in a halt that is over begins a new one.
+    ObeyOldCommand,
     /// A message brings its sender's number only, not what its sender knew.
     StripStamp,
     /// A message does not bring the stages of linked predicates.

@@ -37,6 +37,8 @@ pub struct System<const N: usize, const S: usize = 8192> {
     pub released: Vec<HaltId>,
     /// Those of them that were released before everybody had stopped in them.
     pub released_early: Vec<HaltId>,
+    /// The halt that the debugger's command to each node names, while the command is on its way.
+    pub commands: [Option<HaltId>; N],
     /// Predicates that fired, and where.
     pub fired: Vec<(usize, SlotSet)>,
     /// The linked predicate that is armed, if any.
@@ -88,6 +90,7 @@ impl<const N: usize, const S: usize> System<N, S> {
             started: Vec::new(),
             released: Vec::new(),
             released_early: Vec::new(),
+            commands: [None; N],
             fired: Vec::new(),
             linked: None,
             story: None,
@@ -232,9 +235,45 @@ impl<const N: usize, const S: usize> System<N, S> {
     /// The host asks a node to halt everybody.
     pub fn halt(&mut self, node: usize) -> Result<bool, Violation> {
         tell!(self, "host: halt, at {node}");
-        let effects = self.step(node, Input::Command(Command::Halt))?;
+        let effects = self.step(node, Input::Halt)?;
         self.apply(node, &effects, None, Cause::Own)?;
         Ok(effects.then == Then::Halt)
+    }
+
+    /// The debugger commands every node at once to take part in one halt: a new one, or the one that some are in.
+    pub fn halt_everyone(&mut self) {
+        let newest = |newest: HaltId, member: &Member<N, S>| {
+            let last = member.node.last_halt();
+            if last.is_newer_than(newest) { last } else { newest }
+        };
+        let last = self.members.iter().fold(HaltId(0), newest);
+        let is_on = self.members.iter().any(|member| member.is_halted() && member.node.last_halt() == last);
+        let halt = if is_on { last } else { last.next() };
+        tell!(self, "host: halt {}, to everyone", halt.0);
+        self.started.push(halt);
+        self.commands = [Some(halt); N];
+    }
+
+    /// The debugger's command reaches a node, maybe long after it was given.
+    pub fn take_command(&mut self, node: usize) -> Result<bool, Violation> {
+        let Some(halt) = self.commands[node].take() else { return Ok(false) };
+        self.now += 1;
+        let member = &mut self.members[node];
+        let effects = match member.node.step(Input::Command(Command::Halt(halt))) {
+            Err(StepError::OldHalt(_)) if self.setup.sabotage == Some(Sabotage::ObeyOldCommand) => {
+                self.step(node, Input::Halt)?
+            }
+            Err(StepError::OldHalt(known)) => {
+                tell!(self, "{node}: refuses halt {}, knows of {}", halt.0, known.0);
+                // Released, or left by a reset: the node remembers a newer one, in which it stopped.
+                let is_left = known.is_newer_than(halt) && self.started.contains(&known);
+                let is_over = is_left || self.released.iter().any(|over| !halt.is_newer_than(*over));
+                return if is_over { Ok(true) } else { Err(Violation::Refused(node, StepError::OldHalt(known))) };
+            }
+            other => other.map_err(|error| Violation::Refused(node, error))?,
+        };
+        self.joins(node, halt, &effects)?;
+        Ok(true)
     }
 
     /// The host releases a halt, at one node.

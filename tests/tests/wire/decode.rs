@@ -172,6 +172,7 @@ fn command(bytes: &[u8]) -> String {
 
 fn command_in_words(command: &Command<'_>) -> String {
     match command {
+        Command::Halt(id) => format!("halt {}", id.0),
         Command::Release(id) => format!("release halt {}", id.0),
         Command::Record(recording) => {
             let causes = if *recording == recording.with_causes() { " with causes" } else { "" };
@@ -184,7 +185,7 @@ fn command_in_words(command: &Command<'_>) -> String {
         }
         Command::Enable { slot, generation } => format!("enable slot {}, generation {}", slot.number(), generation.0),
         Command::Remove { slot } => format!("remove slot {}", slot.number()),
-        Command::Halt | Command::Suspend | Command::Continue | Command::Report => format!("{command:?}").to_lowercase(),
+        Command::Suspend | Command::Continue | Command::Report => format!("{command:?}").to_lowercase(),
     }
 }
 

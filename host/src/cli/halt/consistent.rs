@@ -2,7 +2,7 @@
 use crate::cli::{CliError, Context, Exit, Report, paint};
 use serde::Serialize;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use stillpoint::Halted;
 use stillpoint_core::NodeId;
 
@@ -20,7 +20,20 @@ struct Answer {
     late: Vec<String>,
     /// Why there is no certificate, though every node is there.
     violation: Option<String>,
+    /// From the start of the command until its answer.
     milliseconds: f64,
+    parts: Parts,
+    #[serde(skip)]
+    verbose: bool,
+}
+
+/// When each part of a halt was over, in milliseconds from the start of the command.
+#[derive(Serialize)]
+struct Parts {
+    attached: f64,
+    reached: f64,
+    drained: f64,
+    proven: f64,
 }
 
 #[derive(Serialize)]
@@ -28,7 +41,7 @@ struct Node {
     name: String,
     epoch: u32,
     event: u32,
-    /// By whom it was reached; nobody, if it began.
+    /// By whom it was reached: the host's command or a node's marker; nobody, if an event of its own began the halt.
     reached_by: Option<String>,
 }
 
@@ -39,7 +52,8 @@ struct Missing {
     why: String,
 }
 
-pub(super) fn run(at: Option<&str>, limit: Duration, context: &mut Context) -> Result<Exit, CliError> {
+pub(super) fn run(at: Option<&str>, limit: Duration, verbose: bool, context: &mut Context) -> Result<Exit, CliError> {
+    let began = Instant::now();
     let out = context.out();
     let system = context.present()?;
     let at = at.map(|name| system.find(name)).transpose()?;
@@ -50,13 +64,16 @@ pub(super) fn run(at: Option<&str>, limit: Duration, context: &mut Context) -> R
             "{names}: stopped by the probe, so no marker passes; `stillpoint resume` first"
         )));
     }
+    let attached = began.elapsed();
     let halted = system.halt_all(at, limit)?;
     let exit = if halted.is_certified() { Exit::Ok } else { Exit::Bad };
-    out.print(&summary(&halted));
+    out.print(&Answer { verbose, ..summary(&halted, attached, began.elapsed()) });
     Ok(exit)
 }
 
-fn summary(halted: &Halted) -> Answer {
+fn summary(halted: &Halted, attached: Duration, took: Duration) -> Answer {
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+    let since = |part: Duration| milliseconds(attached + part);
     let name_of = |id: NodeId| {
         let named = halted.nodes.iter().find(|(_, _, node)| node.id == id);
         named.map_or_else(|| format!("node {}", id.0), |(_, name, _)| name.clone())
@@ -65,7 +82,10 @@ fn summary(halted: &Halted) -> Answer {
         name: name.clone(),
         epoch: node.epoch(),
         event: node.event(),
-        reached_by: node.order.iter().rev().nth(1).map(|id| name_of(*id)),
+        reached_by: match node.is_halted_by_host {
+            true => Some("host".into()),
+            false => node.order.iter().rev().nth(1).map(|id| name_of(*id)),
+        },
     };
     let proof = halted.proof.as_ref().and_then(|proof| proof.as_ref().ok());
     let missing = halted.lost.iter().map(|lost| Missing {
@@ -83,7 +103,14 @@ fn summary(halted: &Halted) -> Answer {
         missing: missing.collect(),
         late: halted.waiting.clone(),
         violation: halted.proof.as_ref().and_then(|proof| proof.as_ref().err().map(ToString::to_string)),
-        milliseconds: halted.took.as_secs_f64() * 1e3,
+        milliseconds: milliseconds(took),
+        parts: Parts {
+            attached: milliseconds(attached),
+            reached: since(halted.took.reached),
+            drained: since(halted.took.drained),
+            proven: since(halted.took.proven),
+        },
+        verbose: false,
     }
 }
 
@@ -110,10 +137,15 @@ impl Report for Answer {
             let reached =
                 if self.already { "reached before".into() } else { format!("reached in {:.1} ms", self.milliseconds) };
             let (halt, count) = (self.halt, self.nodes.len());
-            return writeln!(
-                f,
-                "{good}certificate{good:#}: halt {halt} is one consistent moment of {count} nodes, {reached}"
-            );
+            writeln!(f, "{good}certificate{good:#}: halt {halt} is one consistent moment of {count} nodes, {reached}")?;
+            let Parts { attached, reached, drained, proven } = self.parts;
+            return match self.verbose {
+                true => writeln!(
+                    f,
+                    "attached after {attached:.1} ms, reached {reached:.1}, drained {drained:.1}, proven {proven:.1}"
+                ),
+                false => Ok(()),
+            };
         }
         let why = match &self.violation {
             Some(violation) => violation.clone(),

@@ -1,7 +1,8 @@
 //! One debug probe's worth of nodes.
 use crate::dump::Saved;
+use crate::quiet::Quiet;
 use crate::ring::{FilledRing, RawRing};
-use crate::{Firmware, Memory, MemoryError, Node, Session};
+use crate::{Firmware, Memory, MemoryError, Node, Session, SessionError};
 use std::time::{Duration, Instant};
 use stillpoint_core::Command;
 use stillpoint_core::control::{CommandError, CommandWords, ControlLayout, HeaderError, Refusal, StateCode};
@@ -65,18 +66,33 @@ pub struct Board {
 
 /// By what a board is reached.
 enum Reach {
+    Quiet(Box<Quiet>),
     Session(Box<Session>),
     Memory(Box<dyn Memory>),
     Saved(Box<Saved>),
+    /// It was reached quietly, and attaching a debugger failed.
+    Lost,
 }
 
 impl Reach {
     fn memory(&mut self) -> &mut dyn Memory {
         match self {
+            Self::Quiet(quiet) => quiet.as_mut(),
             Self::Session(session) => session.as_mut(),
             Self::Memory(memory) => memory.as_mut(),
             Self::Saved(saved) => &mut saved.memory,
+            Self::Lost => self,
         }
+    }
+}
+
+impl Memory for Reach {
+    fn read(&mut self, address: u32, _: &mut [u32]) -> Result<(), MemoryError> {
+        Err(MemoryError::Detached { address })
+    }
+
+    fn write(&mut self, address: u32, _: &[u32]) -> Result<(), MemoryError> {
+        Err(MemoryError::Detached { address })
     }
 }
 
@@ -99,6 +115,12 @@ impl Board {
     pub fn open(session: Session, firmware: Firmware, limit: Duration) -> Result<Self, BoardError> {
         let cores = session.cores();
         Self::find(Reach::Session(Box::new(session)), firmware, cores, limit)
+    }
+
+    /// Finds the control blocks of a board that is attached to without stopping its cores.
+    pub(crate) fn open_quietly(quiet: Quiet, firmware: Firmware, limit: Duration) -> Result<Self, BoardError> {
+        let cores = quiet.cores();
+        Self::find(Reach::Quiet(Box::new(quiet)), firmware, cores, limit)
     }
 
     /// A board out of a dump.
@@ -162,11 +184,44 @@ impl Board {
         self.node_names.get(core).cloned().or_else(own).unwrap_or_else(|| format!("{}.{core}", self.name))
     }
 
-    /// The probe behind which it is, if it was opened so.
-    pub fn session(&mut self) -> Option<&mut Session> {
+    /// The probe behind which it is, if it was opened so. A board that is attached to quietly gets a debugger now, which stops
+    /// its cores for a moment.
+    ///
+    /// # Errors
+    /// It is not behind a probe, or no debugger can be attached.
+    pub fn session(&mut self) -> Result<&mut Session, SessionError> {
+        if let Reach::Quiet(_) = self.reach
+            && let Reach::Quiet(quiet) = std::mem::replace(&mut self.reach, Reach::Lost)
+        {
+            self.reach = Reach::Session(Box::new(quiet.into_session()?));
+        }
+        match &mut self.reach {
+            Reach::Session(session) => Ok(session.as_mut()),
+            Reach::Quiet(_) | Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => Err(SessionError::NoRegisters),
+        }
+    }
+
+    /// The debugger that is attached already, if one is.
+    pub fn attached_session(&mut self) -> Option<&mut Session> {
         match &mut self.reach {
             Reach::Session(session) => Some(session.as_mut()),
-            Reach::Memory(_) | Reach::Saved(_) => None,
+            Reach::Quiet(_) | Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => None,
+        }
+    }
+
+    /// Whether each core is halted for debugging, as opposed to parked by its agent. Empty if the board is not behind a probe.
+    ///
+    /// # Errors
+    /// The probe cannot tell.
+    pub fn halted(&mut self) -> Result<Vec<bool>, SessionError> {
+        match &mut self.reach {
+            Reach::Quiet(quiet) => match quiet.halted() {
+                Some(halted) => Ok(halted),
+                None => self.session()?.halted(),
+            },
+            Reach::Session(session) => session.halted(),
+            Reach::Saved(saved) => Ok(saved.stopped.clone()),
+            Reach::Memory(_) | Reach::Lost => Ok(Vec::new()),
         }
     }
 
@@ -175,7 +230,7 @@ impl Board {
     pub fn dumped(&self) -> Option<&Saved> {
         match &self.reach {
             Reach::Saved(saved) => Some(saved),
-            Reach::Session(_) | Reach::Memory(_) => None,
+            Reach::Quiet(_) | Reach::Session(_) | Reach::Memory(_) | Reach::Lost => None,
         }
     }
 
@@ -200,7 +255,7 @@ impl Board {
     pub fn leave_halted(self) -> Result<(), crate::SessionError> {
         match self.reach {
             Reach::Session(session) => session.leave_halted(),
-            Reach::Memory(_) | Reach::Saved(_) => Ok(()),
+            Reach::Quiet(_) | Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => Ok(()),
         }
     }
 

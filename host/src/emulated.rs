@@ -5,13 +5,21 @@ mod machines;
 #[cfg(feature = "qemu")]
 pub use machines::{MachineState, Up, chips, down, state, up};
 #[cfg(feature = "qemu")]
-pub(crate) use machines::{chip, cores, open};
+pub(crate) use machines::{chip, cores, live, open};
 
 #[cfg(not(feature = "qemu"))]
 pub(crate) fn open(
     _: &crate::state::StateDir,
     _: &crate::config::BoardConfig,
 ) -> Result<(probe_rs::Session, Option<Box<dyn crate::session::Group>>), crate::session::SessionError> {
+    Err(crate::session::SessionError::NotBuiltIn("qemu"))
+}
+
+#[cfg(not(feature = "qemu"))]
+pub(crate) fn live(
+    _: &crate::state::StateDir,
+    _: &crate::config::BoardConfig,
+) -> Result<Option<Box<dyn crate::quiet::LiveBoard>>, crate::session::SessionError> {
     Err(crate::session::SessionError::NotBuiltIn("qemu"))
 }
 

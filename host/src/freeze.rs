@@ -8,7 +8,7 @@ pub(crate) struct Frozen(Vec<usize>);
 impl Board {
     /// Stops every core that runs. A board without a probe stays as it is.
     fn freeze(&mut self) -> Result<Frozen, SessionError> {
-        let Some(session) = self.session() else { return Ok(Frozen(Vec::new())) };
+        let Ok(session) = self.session() else { return Ok(Frozen(Vec::new())) };
         let running: Vec<usize> =
             (0..).zip(session.halted()?).filter(|(_, halted)| !halted).map(|(core, _)| core).collect();
         for (index, core) in running.iter().enumerate() {
@@ -21,7 +21,7 @@ impl Board {
     }
 
     fn thaw(&mut self, frozen: &Frozen) -> Result<(), SessionError> {
-        self.session().map_or(Ok(()), |session| thaw(session, &frozen.0))
+        self.attached_session().map_or(Ok(()), |session| thaw(session, &frozen.0))
     }
 }
 

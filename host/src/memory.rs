@@ -12,6 +12,20 @@ pub enum MemoryError {
         /// Why.
         source: probe_rs::Error,
     },
+    /// The emulator could not.
+    #[error("the emulator cannot access {address:#010x}: {reason}")]
+    Emulator {
+        /// Where.
+        address: u32,
+        /// Why.
+        reason: String,
+    },
+    /// No debugger could be attached, and nothing else is.
+    #[error("{address:#010x} cannot be accessed: the board was detached when a debugger could not attach")]
+    Detached {
+        /// Where.
+        address: u32,
+    },
     /// The dump does not have it.
     #[error("{address:#010x} is not in the dump: only memory that the firmware writes is saved")]
     NotSaved {

@@ -1,7 +1,8 @@
 //! From a system file to attached boards, all at once.
 use crate::config::{BoardConfig, ConfigError, Part, SystemFile};
 use crate::lock::LockError;
-use crate::{Board, BoardError, Firmware, FirmwareError, Likeness, Lost, Session, SessionError, System};
+use crate::session::Attached;
+use crate::{Board, BoardError, Firmware, FirmwareError, Likeness, Lost, Memory, Session, SessionError, System};
 use std::path::PathBuf;
 use std::time::Duration;
 use stillpoint_core::control::HeaderError;
@@ -105,16 +106,27 @@ impl System {
 fn open_board(file: &SystemFile, config: &BoardConfig) -> Result<Board, OpenError> {
     let open = || {
         let firmware = read_firmware(file, config)?;
-        let mut session = open_session(file, config)?;
-        match firmware.image.glance(&mut session).map_err(BoardError::from)? {
-            Likeness::Same => {}
-            Likeness::Other => return Err(OpenCause::OtherImage(config.firmware.clone())),
-            Likeness::Blank => return Err(OpenCause::Blank),
-        }
+        let check = |memory: &mut dyn Memory| match firmware.image.glance(memory).map_err(BoardError::from)? {
+            Likeness::Same => Ok(()),
+            Likeness::Other => Err(OpenCause::OtherImage(config.firmware.clone())),
+            Likeness::Blank => Err(OpenCause::Blank),
+        };
         // Firmware that does not run will not start while it is waited for.
-        let stopped = session.halted()?.into_iter().all(|halted| halted);
-        let limit = if stopped { Duration::ZERO } else { START_LIMIT };
-        let board = Board::open(session, firmware, limit).map_err(|error| match error {
+        let is_stopped = |halted: Vec<bool>| halted.into_iter().all(|halted| halted);
+        let limit = |stopped| if stopped { Duration::ZERO } else { START_LIMIT };
+        let (opened, stopped) = match Session::open_quietly(file, config).map_err(|error| blame(file, config, error))? {
+            Attached::Quiet(mut quiet, halted) => {
+                check(&mut quiet)?;
+                let stopped = is_stopped(halted);
+                (Board::open_quietly(quiet, firmware, limit(stopped)), stopped)
+            }
+            Attached::Session(mut session) => {
+                check(&mut session)?;
+                let stopped = is_stopped(session.halted()?);
+                (Board::open(session, firmware, limit(stopped)), stopped)
+            }
+        };
+        let board = opened.map_err(|error| match error {
             BoardError::Header { source: HeaderError::NotAControlBlock(_), .. } if stopped => OpenCause::Stopped,
             other => other.into(),
         })?;
@@ -132,11 +144,15 @@ pub(crate) fn names_of_missing(config: &BoardConfig) -> Vec<String> {
 
 /// Opens the probe of a board; a chip that is not known is blamed on its line.
 pub(crate) fn open_session(file: &SystemFile, config: &BoardConfig) -> Result<Session, OpenCause> {
-    Session::open(file, config).map_err(|error| match error {
+    Session::open(file, config).map_err(|error| blame(file, config, error))
+}
+
+fn blame(file: &SystemFile, config: &BoardConfig, error: SessionError) -> OpenCause {
+    match error {
         SessionError::Chip(message) => file.blame(config, Part::Chip, message).into(),
         SessionError::NoProbe { .. } => file.blame(config, Part::Probe, error.to_string()).into(),
         other => other.into(),
-    })
+    }
 }
 
 /// Reads the ELF file of a board; one that is not there is blamed on its line.

@@ -1,6 +1,6 @@
 //! Halting by the probe, core by core or board by board: what a debugger can do without help from the firmware.
 use crate::trace::{Item, Ring, Stream};
-use crate::{Board, BoardError, NodeAddress, SessionError, System, SystemError};
+use crate::{Board, BoardError, NodeAddress, System, SystemError};
 use std::time::{Duration, Instant};
 
 /// How the probe halts.
@@ -33,8 +33,7 @@ impl System {
             let board = &mut self.boards()[at.board];
             if how == ProbeHalt::Sequential || at.core == 0 {
                 let name = board.name().to_owned();
-                let session = board.session().ok_or(SessionError::NoGroup);
-                let stopped = session.and_then(|session| match how {
+                let stopped = board.session().and_then(|session| match how {
                     ProbeHalt::Sequential => session.halt_core(at.core),
                     ProbeHalt::Group => session.halt_group(),
                 });

@@ -22,9 +22,11 @@ impl System {
     pub fn stopped(&mut self) -> Result<Vec<String>, SystemError> {
         let mut names = Vec::new();
         for board in self.boards() {
-            let Some(session) = board.session() else { continue };
-            let stopped = session.halted();
-            let stopped = stopped.map_err(|source| SystemError::Session { board: board.name().into(), source })?;
+            if board.dumped().is_some() {
+                continue;
+            }
+            let stopped =
+                board.halted().map_err(|source| SystemError::Session { board: board.name().into(), source })?;
             names.extend((0..).zip(stopped).filter(|(_, stopped)| *stopped).map(|(core, _)| board.node_name(core)));
         }
         Ok(names)
@@ -34,9 +36,10 @@ impl System {
     pub fn run_stopped(&mut self) -> Result<Vec<String>, SystemError> {
         let names = self.stopped()?;
         for board in self.boards() {
-            let Some(session) = board.session() else { continue };
             // What runs is not disturbed.
-            let run = session.halted().and_then(|cores| if cores.contains(&true) { session.run() } else { Ok(()) });
+            let is_live = board.dumped().is_none();
+            let run = board.halted().map(|cores| is_live && cores.contains(&true));
+            let run = run.and_then(|stopped| if stopped { board.session()?.run() } else { Ok(()) });
             run.map_err(|source| SystemError::Session { board: board.name().into(), source })?;
         }
         Ok(names)

@@ -1,6 +1,7 @@
 //! One board behind its probe: opened, locked, and let go as it should be.
 use crate::config::{BoardConfig, ProbeConfig, SystemFile};
 use crate::lock::{BoardLock, LockError};
+use crate::quiet::Quiet;
 use crate::state::{StateDir, StateError};
 use crate::{Memory, MemoryError, ProbeMemory};
 use std::time::Duration;
@@ -77,6 +78,14 @@ pub(crate) trait Group: Send {
     fn released(&self) -> &[usize];
 }
 
+/// A board that was opened, and whether a debugger has halted each of its cores.
+pub(crate) enum Attached {
+    /// Without stopping its cores.
+    Quiet(Quiet, Vec<bool>),
+    /// With a debugger.
+    Session(Session),
+}
+
 /// A board behind its probe. Cores run on when it is dropped, unless [`Session::leave_halted`] was called.
 pub struct Session {
     // In this order they are dropped: the lock is free when the probe is.
@@ -89,12 +98,31 @@ pub struct Session {
 const HALT_LIMIT: Duration = Duration::from_secs(2);
 
 impl Session {
-    /// Opens the board of a system file.
+    /// Opens the board of a system file. This stops its cores for a moment, one after another.
     pub fn open(file: &SystemFile, board: &BoardConfig) -> Result<Self, SessionError> {
         let state = StateDir::of(file)?;
         let lock = BoardLock::take(&state.lock(board))?;
+        Self::attach(&state, board, lock)
+    }
+
+    /// Opens the board of a system file without stopping its cores, where that can be done. A debugger attaches where it
+    /// cannot, or where one that was killed has left something to put right.
+    pub(crate) fn open_quietly(file: &SystemFile, board: &BoardConfig) -> Result<Attached, SessionError> {
+        let state = StateDir::of(file)?;
+        let lock = BoardLock::take(&state.lock(board))?;
+        if board.probe == ProbeConfig::Qemu
+            && let Some(live) = crate::emulated::live(&state, board)?
+            && let Some(halted) = live.halted()
+        {
+            return Ok(Attached::Quiet(Quiet::new(live, state, board.clone(), lock), halted));
+        }
+        Self::attach(&state, board, lock).map(Attached::Session)
+    }
+
+    /// Attaches to a board that is locked already.
+    pub(crate) fn attach(state: &StateDir, board: &BoardConfig, lock: BoardLock) -> Result<Self, SessionError> {
         let (session, group) = match &board.probe {
-            ProbeConfig::Qemu => crate::emulated::open(&state, board)?,
+            ProbeConfig::Qemu => crate::emulated::open(state, board)?,
             ProbeConfig::Probe { .. } => (crate::hardware::open(board)?, None),
         };
         let mut session = Self { memory: ProbeMemory(session), group, _lock: lock };

@@ -178,9 +178,5 @@ fn stand(board: &mut Board, core: usize) -> (NodeState, Option<HaltId>, Option<S
 
 /// Whether a debugger has stopped a core.
 fn is_stopped(board: &mut Board, core: usize) -> bool {
-    let stopped = match board.dumped() {
-        Some(saved) => Some(saved.stopped.clone()),
-        None => board.session().and_then(|session| session.halted().ok()),
-    };
-    stopped.is_some_and(|cores| cores.get(core) == Some(&true))
+    board.halted().is_ok_and(|cores| cores.get(core) == Some(&true))
 }

@@ -2,6 +2,9 @@
 mod cli;
 
 use cli::{Bench, Done, signal};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -42,6 +45,68 @@ fn boards_come_up_once_are_flashed_run_and_go_down() {
     let again = bench.run(["down"]).expect(0);
     assert_eq!(again.out, "board A  was not up\nboard B  was not up\n");
     bench.run(["status"]).expect(1).expect_out("start it with `stillpoint up`");
+}
+
+/// QEMU's control socket serves one client, so no debugger can attach while this one holds it; and QEMU tells it of every stop.
+struct Monitor(BufReader<UnixStream>);
+
+impl Monitor {
+    fn of(run_dir: &Path) -> Self {
+        let stream = UnixStream::connect(run_dir.join("qmp.sock")).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut monitor = Self(BufReader::new(stream));
+        monitor.execute("qmp_capabilities");
+        monitor
+    }
+
+    /// Runs a command and returns how often the machine was stopped since the one before.
+    fn execute(&mut self, command: &str) -> usize {
+        writeln!(self.0.get_mut(), "{{\"execute\": \"{command}\"}}").unwrap();
+        let (mut stops, mut line) = (0, String::new());
+        while !line.contains("\"return\"") {
+            line.clear();
+            assert!(self.0.read_line(&mut line).unwrap() > 0, "QEMU closed its socket");
+            stops += usize::from(line.contains("\"STOP\""));
+        }
+        stops
+    }
+}
+
+#[test]
+fn looking_halting_breaking_recording_and_resuming_stop_no_machine_and_need_no_debugger() {
+    let bench = Bench::running("token_ring");
+    bench.expect_progress();
+    let dirs = bench.run(["up", "--run-dirs"]).expect(0).out;
+    let dirs = dirs.lines().filter_map(|line| Some(Path::new("/").join(line.split_once("  /")?.1)));
+    let mut monitors: Vec<Monitor> = dirs.map(|dir| Monitor::of(&dir)).collect();
+    assert_eq!(monitors.len(), 2);
+    let trace = bench.path("quiet.trace");
+    let trace = trace.to_str().unwrap();
+    for command in [
+        &["status"][..],
+        &["info"],
+        &["watch"],
+        &["log"],
+        &["halt"],
+        &["status"],
+        &["resume"],
+        &["break", "left0:send(ring)^3 -> right1:recv(ring)"],
+        &["resume"],
+        &["trace", "record", trace, "--seconds", "1"],
+        &["halt", "--at", "right1"],
+        &["resume"],
+    ] {
+        bench.run(command).expect(0);
+        let stops: usize = monitors.iter_mut().map(|monitor| monitor.execute("query-status")).sum();
+        assert_eq!(stops, 0, "{command:?}");
+    }
+    drop(monitors);
+    bench.expect_progress();
+    // What needs the registers of cores attaches a debugger, and leaves the cores as they were.
+    bench.run(["halt"]).expect(0);
+    bench.run(["cut"]).expect(0).expect_out("certificate of halt");
+    bench.run(["resume"]).expect(0);
+    bench.expect_progress();
 }
 
 #[test]

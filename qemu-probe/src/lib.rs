@@ -7,7 +7,8 @@
 
 pub mod machine;
 pub use machine::{
-    Exit, Link, LinkEnd, Machine, MachineError, MachineKind, Serial, SharedRam, interrupt_connecting_by,
+    DebuggerState, Exit, Link, LinkEnd, LiveMemory, Machine, MachineError, MachineKind, Serial, SharedRam,
+    interrupt_connecting_by,
 };
 
 #[cfg(feature = "probe")]

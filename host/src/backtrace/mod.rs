@@ -22,9 +22,6 @@ use stack::{Stack, StackMemory};
 /// Why there is no backtrace of a core.
 #[derive(Debug, thiserror::Error)]
 pub enum BacktraceError {
-    /// The board was not opened through a probe.
-    #[error("its registers cannot be read: the board is not behind a probe")]
-    NoProbe,
     /// The probe could not.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -93,7 +90,7 @@ impl Board {
             let (core_type, set) = (registers.core_type(), Some(registers.instruction_set()));
             return Ok(unwinder.unwind(&mut memory, core_type, set, registers.for_debug())?);
         }
-        let session = self.session().ok_or(BacktraceError::NoProbe)?;
+        let session = self.session()?;
         let (registers, stack) = stack::capture(session, core)?;
         let fail = |source| SessionError::Probe { what: "reach a core", source };
         let mut live = session.probe().core(core).map_err(fail)?;

@@ -193,7 +193,7 @@ impl Context {
     fn tell_released_of<'a>(&self, boards: impl IntoIterator<Item = &'a mut Board>) {
         for board in boards {
             let name = board.name().to_owned();
-            if let Some(session) = board.session() {
+            if let Some(session) = board.attached_session() {
                 self.tell_released(&name, session);
             }
         }

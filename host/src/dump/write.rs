@@ -102,8 +102,7 @@ impl System {
         let (mut parked, mut stopped, mut running) = (true, Vec::new(), Vec::new());
         for board in self.boards() {
             let name = board.name().to_owned();
-            let session = board.session().ok_or(SessionError::NoRegisters);
-            let by_probe = session.and_then(|session| session.halted()).map_err(|source| in_session(&name, source))?;
+            let by_probe = board.halted().map_err(|source| in_session(&name, source))?;
             stopped.push(by_probe);
         }
         for at in self.addresses() {
@@ -236,7 +235,7 @@ fn save_memory(
 /// The registers of every core, all of which are halted for the look.
 fn capture(board: &mut Board) -> Result<Vec<Registers>, SessionError> {
     let cores = board.cores();
-    let session = board.session().ok_or(SessionError::NoRegisters)?;
+    let session = board.session()?;
     (0..cores).map(|core| Registers::capture(session, core)).collect()
 }
 

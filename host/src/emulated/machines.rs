@@ -3,11 +3,15 @@ use crate::chip::Chip;
 use crate::config::{BoardConfig, ProbeConfig, SystemFile};
 use crate::did_you_mean;
 use crate::lock::BoardLock;
+use crate::quiet::LiveBoard;
 use crate::session::{Group, SessionError};
 use crate::state::StateDir;
+use crate::{Memory, MemoryError};
 use probe_rs::Permissions;
 use qemu_probe::machine::Region;
-use qemu_probe::{GroupHandle, Link, LinkEnd, Machine, MachineError, MachineKind, QemuProbe, Serial};
+use qemu_probe::{
+    DebuggerState, GroupHandle, Link, LinkEnd, LiveMemory, Machine, MachineError, MachineKind, QemuProbe, Serial,
+};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -189,11 +193,69 @@ impl Group for MachineGroup {
     }
 }
 
+/// A machine whose memory is used while it runs.
+struct LiveMachine {
+    machine: Machine,
+    memory: LiveMemory,
+}
+
+impl LiveBoard for LiveMachine {
+    fn cores(&self) -> usize {
+        self.machine.kind().cores()
+    }
+
+    fn halted(&self) -> Option<Vec<bool>> {
+        match self.machine.debugger_state() {
+            DebuggerState::Left(halted) => Some(halted),
+            DebuggerState::Never => Some(vec![true; self.cores()]),
+            // What the other debugger does with the cores is its own business.
+            DebuggerState::Attached => Some(vec![false; self.cores()]),
+            DebuggerState::Killed => None,
+        }
+    }
+}
+
+impl Memory for LiveMachine {
+    fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError> {
+        let mut bytes = vec![0; 4 * into.len()];
+        let fail = |error: MachineError| MemoryError::Emulator { address, reason: error.to_string() };
+        self.memory.read(address, &mut bytes).map_err(fail)?;
+        for (word, bytes) in into.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, address: u32, from: &[u32]) -> Result<(), MemoryError> {
+        let bytes: Vec<u8> = from.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let fail = |error: MachineError| MemoryError::Emulator { address, reason: error.to_string() };
+        self.memory.write(address, &bytes).map_err(fail)
+    }
+}
+
+/// The memory of an emulated board, without a debugger; `None` if a debugger has to put something right first.
+pub(crate) fn live(state: &StateDir, board: &BoardConfig) -> Result<Option<Box<dyn LiveBoard>>, SessionError> {
+    let machine = find(state, board)?;
+    let memory = machine.live_memory();
+    let live = LiveMachine { machine, memory };
+    Ok(live.halted().is_some().then(|| Box::new(live) as Box<dyn LiveBoard>))
+}
+
 /// Attaches to the machine of an emulated board.
 pub(crate) fn open(
     state: &StateDir,
     board: &BoardConfig,
 ) -> Result<(probe_rs::Session, Option<Box<dyn Group>>), SessionError> {
+    let machine = find(state, board)?;
+    let (probe, group) = QemuProbe::attach(&machine).map_err(emulator)?;
+    let session = probe
+        .attach_with_registry(machine.kind().name(), Permissions::default(), &qemu_probe::registry())
+        .map_err(|source| SessionError::Probe { what: "attach", source })?;
+    Ok((session, Some(Box::new(MachineGroup(group)))))
+}
+
+/// The machine of an emulated board that is up.
+fn find(state: &StateDir, board: &BoardConfig) -> Result<Machine, SessionError> {
     let kind = kind_of(board)?;
     let folder = state.machine(board);
     let machine = Machine::attach(&folder).map_err(|error| match error {
@@ -209,9 +271,5 @@ pub(crate) fn open(
             machine.kind()
         )));
     }
-    let (probe, group) = QemuProbe::attach(&machine).map_err(emulator)?;
-    let session = probe
-        .attach_with_registry(kind.name(), Permissions::default(), &qemu_probe::registry())
-        .map_err(|source| SessionError::Probe { what: "attach", source })?;
-    Ok((session, Some(Box::new(MachineGroup(group)))))
+    Ok(machine)
 }

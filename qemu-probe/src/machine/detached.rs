@@ -93,7 +93,16 @@ impl RunDir {
         let path = self.file("debugger.lock");
         let io = || MachineError::io(format!("locking {}", path.display()));
         let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io())?;
-        match file.try_lock() {
+        let mut locked = file.try_lock();
+        // `has_debugger` may hold it for a moment.
+        for _ in 0..5 {
+            if !matches!(locked, Err(TryLockError::WouldBlock)) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            locked = file.try_lock();
+        }
+        match locked {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let by = fs::read_to_string(&path).unwrap_or_default();
@@ -106,6 +115,12 @@ impl RunDir {
         file.set_len(0).map_err(io())?;
         write!(file, "process {} ({program})", std::process::id()).map_err(io())?;
         Ok(file)
+    }
+
+    /// Whether a debugger holds its place.
+    pub(crate) fn has_debugger(&self) -> bool {
+        let file = File::options().read(true).write(true).open(self.file("debugger.lock"));
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
     /// Removes what this crate wrote; files of others in the directory stay.

@@ -1,4 +1,4 @@
-//! Interrupt lines of the cores, moved by the host.
+//! QEMU's test socket: interrupt lines of the cores, moved by the host, and memory read by it, while the machine runs.
 
 use super::{MachineError, MachineKind, socket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 /// How long QEMU may take to answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// QEMU's test socket, which can move interrupt lines while the machine runs.
+/// How much memory one command reads.
+const PIECE: usize = 0x8000;
+
+/// QEMU's test socket, which can move interrupt lines and read memory while the machine runs.
 #[derive(Debug)]
 pub(crate) enum IrqLines {
     /// The machine has none.
@@ -26,21 +29,44 @@ impl IrqLines {
     /// Raises and lowers line `irq` of `core`.
     pub(crate) fn pulse(&self, kind: MachineKind, core: usize, irq: u16) -> Result<(), MachineError> {
         let path = kind.interrupt_controller(core);
-        let order = |stream: &mut UnixStream| {
+        self.with(|stream| {
             for level in [1, 0] {
                 command(stream, &format!("set_irq_in {path} unnamed-gpio-in {irq} {level}"))?;
             }
             Ok(())
-        };
+        })
+    }
+
+    /// Reads memory as the first core sees it.
+    pub(crate) fn read(&self, address: u32, into: &mut [u8]) -> Result<(), MachineError> {
+        self.with(|stream| {
+            for (index, piece) in into.chunks_mut(PIECE).enumerate() {
+                let from = address as usize + index * PIECE;
+                let order = format!("read {from:#x} {:#x}", piece.len());
+                let reply = command(stream, &order)?;
+                let wrong = || MachineError::Refused { what: order.clone(), reason: "the answer is too short".into() };
+                let digits = reply.strip_prefix("OK 0x").filter(|digits| digits.len() == 2 * piece.len());
+                let digits = digits.ok_or_else(wrong)?;
+                for (place, byte) in piece.iter_mut().enumerate() {
+                    let pair = digits.get(2 * place..2 * place + 2).ok_or_else(wrong)?;
+                    *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut UnixStream) -> Result<R, MachineError>) -> Result<R, MachineError> {
         match self {
             Self::None => Err(MachineError::NoDebugPort),
-            Self::Here(stream) => order(&mut stream.lock().unwrap_or_else(|poisoned| poisoned.into_inner())),
-            Self::At(path) => order(&mut socket::connect_within(path, "the interrupt socket", LIMIT)?),
+            Self::Here(stream) => work(&mut stream.lock().unwrap_or_else(|poisoned| poisoned.into_inner())),
+            Self::At(path) => work(&mut socket::connect_within(path, "the interrupt socket", LIMIT)?),
         }
     }
 }
 
-fn command(stream: &mut UnixStream, command: &str) -> Result<(), MachineError> {
+/// Gives a command and returns the answer, which begins with `OK`.
+fn command(stream: &mut UnixStream, command: &str) -> Result<String, MachineError> {
     let lost = || MachineError::io("QEMU's interrupt socket was lost");
     stream.write_all(format!("{command}\n").as_bytes()).map_err(lost())?;
     let (mut reply, end) = (Vec::new(), Instant::now() + LIMIT);
@@ -50,15 +76,12 @@ fn command(stream: &mut UnixStream, command: &str) -> Result<(), MachineError> {
         if ready == 0 {
             return Err(MachineError::Silent { what: command.into(), limit: LIMIT });
         }
-        let mut chunk = [0; 256];
+        let mut chunk = [0; 4096];
         match stream.read(&mut chunk).map_err(lost())? {
             0 => return Err(lost()(std::io::ErrorKind::UnexpectedEof.into())),
             len => reply.extend_from_slice(&chunk[..len]),
         }
     }
-    if reply.starts_with(b"OK") {
-        Ok(())
-    } else {
-        Err(MachineError::Refused { what: command.into(), reason: String::from_utf8_lossy(&reply).trim().into() })
-    }
+    let reply = String::from_utf8_lossy(&reply).trim().to_owned();
+    if reply.starts_with("OK") { Ok(reply) } else { Err(MachineError::Refused { what: command.into(), reason: reply }) }
 }

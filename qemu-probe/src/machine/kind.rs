@@ -75,6 +75,16 @@ impl MachineKind {
         format!("/machine/iotkit/cluster{core}/armv7m{core}")
     }
 
+    /// The core and the interrupt line behind a doorbell register that sets bits, if this is the address of one.
+    pub(crate) const fn doorbell(self, address: u32) -> Option<(usize, u16)> {
+        // Message handling unit 1 of the subsystem, secure alias; both machines have it.
+        match address {
+            0x5000_4004 => Some((0, 7)),
+            0x5000_4014 => Some((1, 7)),
+            _ => None,
+        }
+    }
+
     /// Where images may be loaded, secure and non-secure aliases apart.
     pub const fn memory(self) -> &'static [Region] {
         const MB: u32 = 1 << 20;

@@ -39,6 +39,42 @@ impl DebugState {
     }
 }
 
+/// How debuggers have left a machine, from their notes: nothing is asked of the machine.
+///
+/// ```no_run
+/// # fn f(machine: &qemu_probe::Machine) {
+/// use qemu_probe::DebuggerState;
+/// if let DebuggerState::Left(halted) = machine.debugger_state() {
+///     println!("{} cores are halted", halted.iter().filter(|halted| **halted).count());
+/// }
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DebuggerState {
+    /// No debugger was ever attached: the machine waits for its image.
+    Never,
+    /// The last debugger left these cores halted.
+    Left(Vec<bool>),
+    /// A debugger is attached.
+    Attached,
+    /// The last debugger was killed. The next one puts right what it left.
+    Killed,
+}
+
+impl DebuggerState {
+    pub(super) fn of(run_dir: &RunDir) -> Self {
+        let noted = std::fs::read(run_dir.debug_state()).ok();
+        let Some(noted) = noted.and_then(|text| serde_json::from_slice::<DebugState>(&text).ok()) else {
+            return Self::Never;
+        };
+        match (noted.at_work, run_dir.has_debugger()) {
+            (true, true) => Self::Attached,
+            (true, false) => Self::Killed,
+            (false, _) => Self::Left(noted.halted.iter().map(|halted| *halted || !noted.vm_running).collect()),
+        }
+    }
+}
+
 /// What a debugger gets.
 #[derive(Debug)]
 pub(crate) struct Attachment {

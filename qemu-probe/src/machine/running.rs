@@ -1,6 +1,6 @@
 use super::detached::RunDir;
 use super::irq::IrqLines;
-use super::ports::DebugPorts;
+use super::ports::{DebugPorts, DebuggerState};
 use super::process::Process;
 use super::qmp::Qmp;
 use super::{MachineBuilder, MachineError, MachineKind, SharedRam, socket};
@@ -121,6 +121,12 @@ impl Machine {
     /// The RAM shared with the host, if that was asked for.
     pub fn shared_ram(&self) -> Option<&SharedRam> {
         self.shared_ram.as_ref()
+    }
+
+    /// How debuggers have left it. A machine that this process started for itself has no notes of them.
+    #[must_use]
+    pub fn debugger_state(&self) -> DebuggerState {
+        self.run_dir.as_ref().map_or(DebuggerState::Never, DebuggerState::of)
     }
 
     /// Pulses an interrupt line of a core, as a peripheral would, without stopping anything.

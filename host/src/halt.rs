@@ -1,4 +1,5 @@
 //! Halting and resuming whatever is there: boards that died are named, the others do what they can.
+use crate::poll::HaltLimit;
 use crate::system::newest_halt;
 use crate::{HaltProof, NoCertificate, Node, NodeAddress, NodeState, NodeStatus, Sight, System, SystemError};
 use std::time::{Duration, Instant};
@@ -16,6 +17,15 @@ pub struct Lost {
     pub why: String,
 }
 
+/// A node that did not come to a halt in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Late {
+    /// Its name.
+    pub node: String,
+    /// What it does instead, or which marker it lacks.
+    pub why: String,
+}
+
 /// What became of a halt.
 #[derive(Debug)]
 pub struct Halted {
@@ -28,7 +38,7 @@ pub struct Halted {
     /// The boards that could not.
     pub lost: Vec<Lost>,
     /// The nodes that are there, but did not come to the halt in time.
-    pub waiting: Vec<String>,
+    pub waiting: Vec<Late>,
     /// The certificate, or what is wrong. There is none without every node.
     pub proof: Option<Result<HaltProof, NoCertificate>>,
     /// From the command to the last node parked, as the host saw it.
@@ -84,14 +94,17 @@ impl System {
 
     /// Waits until every node that can be reached is parked in one halt with all the markers it can get.
     fn await_halt(&mut self, began: Instant, already: bool, limit: Duration) -> Result<Halted, SystemError> {
+        let mut patience = HaltLimit::new(Instant::now(), limit);
         loop {
             let (nodes, lost) = self.sort(self.missing.clone());
             let halt = newest_halt(nodes.iter().map(|(_, _, node)| node));
             let there: Vec<NodeId> = nodes.iter().map(|(_, _, node)| node.id).collect();
             let waiting = nodes.iter().filter(|(_, _, node)| !is_settled(node, halt, &there));
-            let waiting: Vec<String> = waiting.map(|(_, name, _)| name.clone()).collect();
+            let late =
+                |(_, name, node): &(_, String, Node)| Late { node: name.clone(), why: lacks(node, halt, &nodes) };
+            let waiting: Vec<Late> = waiting.map(late).collect();
             let took = began.elapsed();
-            if waiting.is_empty() || took > limit {
+            if waiting.is_empty() || patience.is_over(nodes.iter().map(|(_, _, node)| node)) {
                 let proof = if lost.is_empty() && waiting.is_empty() { Some(self.proof()?) } else { None };
                 return Ok(Halted { halt, already, nodes, lost, waiting, proof, took });
             }
@@ -246,4 +259,22 @@ fn is_settled(node: &Node, halt: HaltId, there: &[NodeId]) -> bool {
     let comes = |peer: NodeId| there.contains(&peer);
     let all_markers = node.ports.iter().all(|port| port.marker.is_some() || !comes(port.peer));
     node.is_parked() && node.last_halt == halt && all_markers
+}
+
+/// Why a node is not settled in a halt.
+fn lacks(node: &Node, halt: HaltId, nodes: &[(NodeAddress, String, Node)]) -> String {
+    let state = node.state.map_or("in no known state", |state| NodeState::of(state).word());
+    if node.last_halt != halt {
+        return format!("{state}, last in halt {}", node.last_halt.0);
+    }
+    let mut from: Vec<&str> = nodes
+        .iter()
+        .filter(|(_, _, peer)| node.ports.iter().any(|port| port.peer == peer.id && port.marker.is_none()))
+        .map(|(_, name, _)| name.as_str())
+        .collect();
+    from.sort_unstable();
+    match from.as_slice() {
+        [] => state.to_owned(),
+        from => format!("{state}, no marker from {}", from.join(", ")),
+    }
 }

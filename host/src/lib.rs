@@ -62,7 +62,7 @@ pub use debug_info::DebugInfo;
 pub use fault::Fault;
 pub use firmware::{Firmware, FirmwareError};
 pub use flash::{FlashStep, flash};
-pub use halt::{Halted, Lost, Resumed};
+pub use halt::{Halted, Late, Lost, Resumed};
 pub use hardware::{ProbeSeen, connected_probes};
 pub use image::{Image, Likeness};
 pub use in_flight::{Held, Message};

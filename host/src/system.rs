@@ -1,6 +1,7 @@
 //! All boards together.
 use crate::channel_name::{ChannelName, NoCertificate, end_name};
 use crate::expr::{NotOneNode, one_node};
+use crate::poll::HaltLimit;
 use crate::{Board, BoardError, Cut, CutError, HaltProof, Lost, Node};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -252,7 +253,7 @@ impl System {
 
     /// Waits until every node is parked in the same halt with a marker on each of its incoming channels.
     pub fn wait_parked(&mut self, limit: Duration) -> Result<HaltId, SystemError> {
-        let until = Instant::now() + limit;
+        let mut patience = HaltLimit::new(Instant::now(), limit);
         loop {
             let names: Vec<String> = self.addresses().into_iter().map(|at| self.node_name(at)).collect();
             let nodes = self.nodes()?;
@@ -264,7 +265,7 @@ impl System {
                 return Ok(halt);
             }
             self.check_interrupt("the halt")?;
-            if Instant::now() > until {
+            if patience.is_over(nodes.iter()) {
                 if nodes.iter().all(|node| node.is_parked() && node.last_halt == halt) {
                     // Everybody stands still, so no marker is on its way any more: the proof says where one is missing.
                     self.prove()?;

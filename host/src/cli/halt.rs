@@ -14,7 +14,7 @@ mod probed;
 use super::{CliError, Context, Exit};
 use std::time::Duration;
 
-/// How many seconds a halt may take, unless somebody says otherwise.
+/// How many seconds a halt may make no progress, unless somebody says otherwise.
 const LIMIT: u64 = 10;
 
 /// Stop all nodes at one consistent moment, and prove it.
@@ -38,7 +38,7 @@ pub struct Args {
     /// For comparison: stop all cores of a board by the probe, as one where it can; board after board.
     #[arg(long, conflicts_with = "at")]
     group: bool,
-    /// Give up waiting after this many seconds.
+    /// Give up after this many seconds without progress.
     #[arg(long, value_name = "SECONDS", default_value_t = LIMIT)]
     limit: u64,
 }

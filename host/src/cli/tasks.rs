@@ -116,8 +116,8 @@ fn reasons(f: &mut fmt::Formatter<'_>, tasks: &[Task]) -> fmt::Result {
         for wait in &task.waits {
             write!(f, "  {:ids$}  waits for {}", "", wait.thing)?;
             match wait.remaining {
-                Some(left) if left < 0.0 => write!(f, ", which ended {:.1} ms ago", -left)?,
-                Some(left) => write!(f, " of {left:.1} ms")?,
+                Some(left) if left < 0.0 => write!(f, ", due since {:.1} ms", -left)?,
+                Some(left) => write!(f, ", due in {left:.1} ms")?,
                 None => {}
             }
             match wait.in_flight {

@@ -1,5 +1,6 @@
 //! The tasks of every board of a halted system.
-use super::chain::{Follower, function_name};
+use super::chain::Follower;
+use super::function_name::function_name;
 use super::storage::{Header, Pool, Storage, header, pender_context, pools};
 use super::{Task, TaskReport, TaskState};
 use crate::backtrace::{Backtrace, FrameKind};

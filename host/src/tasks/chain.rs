@@ -1,5 +1,5 @@
 //! From the storage of a future to the chain of futures that it awaits.
-use super::function_name::{function_name, is_async};
+use super::function_name::{function_name, has_states, is_async};
 use super::link::{Link, LinkKind, Variable};
 use crate::dwarf::{Choice, DebugTypes, FutureIndex, Member, Place, Type, TypeId, Variant, without_parameters};
 use crate::print::{Limits, Reader};
@@ -48,7 +48,7 @@ impl<'a> Follower<'a> {
                 link.note = Some("the chain is too long to be followed".into());
                 Ok(())
             }
-            Some(depth) if is_async(&name) => self.async_code(at, &mut link, depth),
+            Some(depth) if is_async(&name) || has_states(self.types, at.ty) => self.async_code(at, &mut link, depth),
             Some(depth) => self.other(at, &name, &mut link, depth),
         };
         if let Err(error) = followed {
@@ -68,19 +68,20 @@ impl<'a> Follower<'a> {
         let Some((variant, content)) = self.state(at, &choice, link)? else { return Ok(()) };
         link.line = self.types.line_of(at.ty, &variant);
         let state = self.types.type_name(content.ty);
-        match state.as_str() {
-            "Unresumed" => link.note = Some("not polled yet".into()),
-            "Returned" => link.note = Some("has returned".into()),
-            "Panicked" => link.note = Some("has panicked".into()),
-            _ => {}
-        }
+        let at_rest = match state.as_str() {
+            "Unresumed" => Some("not polled yet"),
+            "Returned" => Some("has returned"),
+            "Panicked" => Some("has panicked"),
+            _ => None,
+        };
+        link.note = at_rest.map(str::to_owned);
         let Type::Struct { members, .. } = self.types.get(content.ty) else { return Ok(()) };
         let base = at.address + content.offset;
         link.variables = variables(&members, &arguments(self.types, &choice), base);
         if let Some(awaited) = members.iter().find(|member| member.name == "__awaitee") {
             let place = Place { address: base + awaited.offset, ty: awaited.ty };
             link.awaits.push(self.follow(place, String::new(), depth));
-        } else if state.starts_with("Suspend") {
+        } else if at_rest.is_none() {
             link.note = Some("the debug information does not say what it awaits".into());
         }
         Ok(())
@@ -149,7 +150,7 @@ fn variables(members: &[Member], arguments: &[String], base: u64) -> Vec<Variabl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dwarf::compiled::library;
+    use crate::dwarf::compiled::{library, library_with_names};
 
     /// A future of this library is read from memory that holds the same byte everywhere.
     const SOURCE: &str = "use core::future::Future;
@@ -199,5 +200,43 @@ mod tests {
         assert_eq!(suspended.line.as_ref().map(|line| line.line as usize), Some(line));
         assert_eq!(suspended.awaits[0].name, "shapes::leaf");
         assert!(suspended.variables.iter().any(|variable| variable.name == "twice" && !variable.is_shadowed));
+    }
+
+    /// The states of the one future, read by a host that knows the names of the present compiler only.
+    fn states_of_another_compiler(names: &[(&str, &str)], path: &str) -> Vec<Link> {
+        let types = library_with_names(SOURCE, &[], names).types;
+        let index = types.futures();
+        let stem = *types.types_at(path).first().expect("the future is described");
+        let link = |number| {
+            let mut memory = Filled(number);
+            Follower::new(&types, &index, &mut memory).chain(Place { address: 0x1000, ty: stem })
+        };
+        let links = (0..=u8::MAX).map(link);
+        links.filter(|link| !link.note.as_ref().is_some_and(|note| note.starts_with("damaged"))).collect()
+    }
+
+    #[test]
+    fn the_states_of_a_future_are_told_by_a_compiler_that_names_its_type_differently() {
+        let names = [("{async_fn_env#0}", "{async_fn_sta#0}")];
+        let states = states_of_another_compiler(&names, "shapes::stem::{async_fn_sta#0}");
+        let suspended = states.last().expect("four states");
+        assert_eq!((states.len(), suspended.kind), (4, LinkKind::Async), "{states:#?}");
+        assert!(suspended.line.is_some() && suspended.awaits[0].line.is_some(), "{suspended:#?}");
+    }
+
+    #[test]
+    fn a_compiler_that_names_the_awaited_future_differently_leaves_the_line_and_a_note() {
+        let states = states_of_another_compiler(&[("__awaitee", "__awaited")], "shapes::stem::{async_fn_env#0}");
+        let suspended = states.last().expect("four states");
+        assert!(suspended.line.is_some() && suspended.awaits.is_empty(), "{suspended:#?}");
+        assert_eq!(suspended.note.as_deref(), Some("the debug information does not say what it awaits"));
+    }
+
+    #[test]
+    fn a_compiler_that_names_the_states_differently_leaves_their_lines() {
+        let names = [("Suspend0", "Waiting0"), ("Unresumed", "Unstarted")];
+        let states = states_of_another_compiler(&names, "shapes::stem::{async_fn_env#0}");
+        let suspended = states.last().expect("four states");
+        assert!(suspended.line.is_some() && suspended.awaits[0].line.is_some(), "{suspended:#?}");
     }
 }

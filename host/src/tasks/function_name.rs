@@ -1,7 +1,7 @@
 //! What async functions are called in the source.
 use super::chain::Follower;
 use super::combined::member;
-use crate::dwarf::{Choice, Type, without_parameters};
+use crate::dwarf::{Choice, DebugTypes, Type, TypeId, without_parameters};
 
 impl Follower<'_> {
     /// `{impl#5}::recv` by its type's name: `Inbox::recv`. The type is that of `self`, if the function has it.
@@ -21,9 +21,17 @@ impl Follower<'_> {
     }
 }
 
-/// Whether a type is one that the compiler makes for async code.
+/// Whether a type is one that the compiler makes for async code, by its name.
 pub(super) fn is_async(name: &str) -> bool {
     ["{async_fn_env#", "{async_block_env#", "{async_closure_env#"].iter().any(|kind| name.starts_with(kind))
+}
+
+/// The same by the states of a type: another version of the compiler may name it differently.
+pub(super) fn has_states(types: &DebugTypes, ty: TypeId) -> bool {
+    let Type::Choice(choice) = types.get(ty) else { return false };
+    let contents = choice.variants.iter().filter_map(|variant| variant.content.as_ref());
+    let mut states = contents.map(|content| types.type_name(content.ty));
+    states.any(|state| state == "Unresumed" || state == "Suspend0")
 }
 
 /// The path of a function as its author knows it, from the path of its state machine.

@@ -3,7 +3,7 @@
 use super::Selection;
 use super::labels::{BESIDE, EDGE, columns, details, label, short, sides, span};
 use super::lanes::{Arrow, Lanes};
-use super::style::{STYLE, escape, width};
+use super::style::{escape, style, width};
 use crate::History;
 use std::fmt::Write as _;
 use stillpoint_core::EventKind;
@@ -76,8 +76,9 @@ impl<'a> Drawing<'a> {
         let width = lanes_end.max(widest(&notes) + 2.0 * EDGE).max(width(&self.heading()) * 1.2 + 2.0 * EDGE);
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-             height=\"{height:.0}\" role=\"img\"><style>{STYLE}</style>\
-             <rect width=\"100%\" height=\"100%\" fill=\"var(--bg)\"/>\n{body}</svg>\n"
+             height=\"{height:.0}\" role=\"img\"><style>{}</style>\
+             <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n{body}</svg>\n",
+            style()
         );
         Picture { svg, width, height }
     }
@@ -121,7 +122,7 @@ impl<'a> Drawing<'a> {
             let said: Vec<String> = mark.notes.iter().map(|note| note.say(&self.lanes.history.header)).collect();
             let _ = writeln!(
                 body,
-                "<g class=\"note\"><line class=\"lane\" style=\"stroke:var(--bg);stroke-width:4\" x1=\"{x:.0}\" y1=\"{y1:.0}\" x2=\"{x:.0}\" \
+                "<g class=\"note\"><line class=\"lane\" style=\"stroke:#ffffff;stroke:var(--bg);stroke-width:4\" x1=\"{x:.0}\" y1=\"{y1:.0}\" x2=\"{x:.0}\" \
                  y2=\"{y2:.0}\"/><line class=\"lost\" x1=\"{x:.0}\" y1=\"{y1:.0}\" x2=\"{x:.0}\" y2=\"{y2:.0}\"/>\
                  <text class=\"label warn\" x=\"{:.0}\" y=\"{:.0}\">{}<title>{}</title></text></g>",
                 x + BESIDE,
@@ -141,7 +142,7 @@ impl<'a> Drawing<'a> {
         let right = self.x.last().map_or(0.0, |x| x + self.reach(self.x.len() - 1, true) + EDGE);
         let _ = writeln!(
             body,
-            "<rect x=\"0\" y=\"42\" width=\"{right:.0}\" height=\"30\" fill=\"var(--bg)\" opacity=\".85\"/>"
+            "<rect x=\"0\" y=\"42\" width=\"{right:.0}\" height=\"30\" class=\"ground\" opacity=\".85\"/>"
         );
         for (node, x) in self.lanes.nodes.iter().zip(&self.x) {
             let name = escape(&self.lanes.history.node_name(*node));
@@ -230,9 +231,10 @@ impl<'a> Drawing<'a> {
             (None, true) => " about",
             (None, false) => "",
         };
+        let later = if mark.is_later { " later" } else { "" };
         let _ = write!(
             body,
-            "<g class=\"event{about}\" id=\"e{at}\"><title>{}</title>",
+            "<g class=\"event{about}{later}\" id=\"e{at}\"><title>{}</title>",
             escape(&details(history, mark.place))
         );
         let kind = match event.kind() {

@@ -196,6 +196,26 @@ fn tasks_wait_where_the_source_says_on_boards_and_in_a_dump() {
     }
 }
 
+/// `cargo xtask test qemu` builds the firmware with each of these profiles.
+#[test]
+fn tasks_of_firmware_built_with_other_profiles_wait_where_the_source_says_or_the_profile_is_named() {
+    let folder = std::env::var_os("STILLPOINT_PROFILES_FIRMWARE").expect("`cargo xtask test qemu` sets it");
+    let built = |profile: &str| {
+        let elf = std::path::Path::new(&folder).join(profile).join("waits");
+        alone(elf.to_str().expect("a path of text"), &[])
+    };
+    for profile in ["opt-level-3", "no-lto"] {
+        let bench = built(profile);
+        let all_wait = |tasks: &Value| is_waiting(tasks, "locks") && is_waiting(tasks, "nests");
+        println!("{profile}");
+        expect_waits(&halted_when(&bench, "every task waits", all_wait));
+    }
+    let bench = built("lines-only");
+    bench.run(["halt"]).expect(0);
+    let tasks = bench.run(["tasks"]).expect(1).out;
+    assert!(tasks.contains("has debug information of lines only; set `debug = 2`"), "{tasks}");
+}
+
 #[test]
 fn tasks_in_embassys_own_executor_are_found_with_their_core() {
     let bench = one_board(&["executor=raw"]);
@@ -370,7 +390,8 @@ fn the_awaited_line_of_each_task_of_every_demo_is_what_its_last_event_implies() 
 #[test]
 fn damaged_storage_of_a_task_is_named_and_the_other_tasks_are_shown_as_before() {
     let bench = one_board(&[]);
-    let sound = halted_when(&bench, "every task waits", |tasks| is_waiting(tasks, "locks") && is_waiting(tasks, "nests"));
+    let sound =
+        halted_when(&bench, "every task waits", |tasks| is_waiting(tasks, "locks") && is_waiting(tasks, "nests"));
     bench.run(["dump", "x.dump"]).expect(0);
     bench.run(["down"]).expect(0);
     let dump = std::fs::read(bench.path("x.dump")).unwrap();
@@ -477,6 +498,8 @@ fn the_last_events_after_a_crash_without_a_host_are_those_of_a_recording_of_the_
     };
     wait_for("the crash has stopped every node", crashed).unwrap();
     let cut = bench.run(["cut", "--history", "1000000", "--json"]).json();
+    let why = bench.run(["tasks", "--why"]).expect(0).out;
+    assert!(why.contains("its core has crashed: panic at "), "{why}");
     let last: Vec<&Value> = cut["history"]["events"].as_array().unwrap().iter().collect();
     bench.run(["trace", "record", "x.trace", "--events", "1"]).expect(0);
     let shown = bench.run(["show", "x.trace", "--json"]).json();

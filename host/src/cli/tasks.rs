@@ -113,6 +113,9 @@ fn reasons(f: &mut fmt::Formatter<'_>, tasks: &[Task]) -> fmt::Result {
     for task in tasks.iter().filter(|task| task.is_spawned()) {
         let (name, line) = (paint::NAME, task.line.as_ref().map_or_else(String::new, |line| format!(" at {line}")));
         writeln!(f, "  {name}{:ids$}{name:#}  {}{line}", task.id(), task.state)?;
+        if let Some(note) = &task.note {
+            writeln!(f, "  {:ids$}  {}{note}{:#}", "", paint::WARN, paint::WARN)?;
+        }
         for wait in &task.waits {
             write!(f, "  {:ids$}  waits for {}", "", wait.thing)?;
             match wait.remaining {

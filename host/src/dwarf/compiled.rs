@@ -35,8 +35,12 @@ pub(crate) fn library_with_names(source: &str, crates: &[(&str, &str)], names: &
     let mut bytes = std::fs::read(at("shapes.so")).unwrap();
     for (own, other) in names {
         assert_eq!(own.len(), other.len(), "everything else stays where it is");
-        let places: Vec<usize> =
-            bytes.windows(own.len()).enumerate().filter(|(_, part)| *part == own.as_bytes()).map(|(at, _)| at).collect();
+        let places: Vec<usize> = bytes
+            .windows(own.len())
+            .enumerate()
+            .filter(|(_, part)| *part == own.as_bytes())
+            .map(|(at, _)| at)
+            .collect();
         assert!(!places.is_empty(), "the compiler in use says {own}");
         places.into_iter().for_each(|at| bytes[at..at + other.len()].copy_from_slice(other.as_bytes()));
     }

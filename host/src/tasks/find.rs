@@ -212,6 +212,7 @@ impl Look<'_> {
         match seen.task.state {
             TaskState::Ended | TaskState::NeverSpawned | TaskState::Unknown => {}
             TaskState::Running => {
+                seen.task.note = seen.core.and_then(|core| crash(board, core)).or(seen.task.note.take());
                 let backtrace = backtraces.iter().find(|(core, _)| Some(*core) == seen.core).and_then(|(_, of)| *of);
                 seen.task.backtrace = backtrace.cloned();
                 seen.task.line = backtrace.and_then(|of| running_line(of, &seen.task.path));
@@ -231,6 +232,13 @@ impl Look<'_> {
             }
         }
     }
+}
+
+/// What a core has crashed with, if it has: the task that it was polling will not go on.
+fn crash(board: &mut Board, core: usize) -> Option<String> {
+    let fault = board.node(core).ok()?.fault?;
+    let what = fault.describe(board.memory()).unwrap_or_else(|error| error.to_string());
+    Some(format!("its core has crashed: {what}"))
 }
 
 /// What is wrong with a chain of futures, if anything is: memory is damaged, or another compiler describes it differently.

@@ -191,13 +191,19 @@ impl<'a> Drawing<'a> {
                 (if sent { "msg away" } else { "msg open" }, (at.0 + side * 26.0, at.1 - ROW * 0.45), at, true)
             }
         };
+        let ends = match *arrow {
+            Arrow::Hidden { from, to } | Arrow::Data { from, to } | Arrow::Message { from, to } => [from, to],
+            Arrow::Leaves { from, .. } => [from, from],
+            Arrow::Comes { to, .. } => [to, to],
+        };
+        let later = if ends.iter().any(|end| self.lanes.marks[*end].is_later) { " later" } else { "" };
         let length = ((to.0 - from.0).powi(2) + (to.1 - from.1).powi(2)).sqrt().max(1.0);
         let (dx, dy) = ((to.0 - from.0) / length, (to.1 - from.1) / length);
         // The arrow ends at the rim of the dot.
         let tip = if head { (to.0 - dx * 6.0, to.1 - dy * 6.0) } else { to };
         let _ = write!(
             body,
-            "<g class=\"message\" id=\"m{number}\"><line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
+            "<g class=\"message{later}\" id=\"m{number}\"><line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
             from.0, from.1, tip.0, tip.1
         );
         if head {

@@ -152,8 +152,8 @@ async fn steps(agent: Agent) {
             Timer::after_micros(400 + part).await;
         }
         let mut future = pin!(bottom(agent, turn));
-        let object: Pin<&mut dyn Future<Output = ()>> = future.as_mut();
-        object.await;
+        let behind: Pin<&mut dyn Future<Output = ()>> = future.as_mut();
+        behind.await;
     }
 }
 

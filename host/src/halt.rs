@@ -1,6 +1,7 @@
 //! Halting all nodes consistently: begun, waited for, proven. The CLI, breakpoints and tests halt by this path only.
+use crate::poll::HaltLimit;
 use crate::system::newest_halt;
-use crate::{Board, BoardError, HaltProof, NoCertificate, Node, NodeAddress, Sight, System, SystemError};
+use crate::{Board, BoardError, HaltProof, NoCertificate, Node, NodeAddress, NodeState, Sight, System, SystemError};
 use std::time::{Duration, Instant};
 use stillpoint_core::control::{RefusalCode, StateCode};
 use stillpoint_core::{Command, HaltId, NodeId};
@@ -16,6 +17,15 @@ pub struct Lost {
     pub why: String,
 }
 
+/// A node that did not come to a halt in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Late {
+    /// Its name.
+    pub node: String,
+    /// What it does instead, or which marker it lacks.
+    pub why: String,
+}
+
 /// What became of a halt.
 #[derive(Debug)]
 pub struct Halted {
@@ -28,7 +38,7 @@ pub struct Halted {
     /// The boards that could not.
     pub lost: Vec<Lost>,
     /// The nodes that can be reached and did not halt in time.
-    pub waiting: Vec<String>,
+    pub waiting: Vec<Late>,
     /// The certificate, or what is wrong. There is none without every node.
     pub proof: Option<Result<HaltProof, NoCertificate>>,
     /// How long it took.
@@ -57,7 +67,11 @@ impl Halted {
     pub(crate) fn outcome(self, limit: Duration) -> Result<(HaltId, Result<HaltProof, NoCertificate>), SystemError> {
         let Self { halt, lost, waiting, proof, .. } = self;
         let lost = lost.into_iter().flat_map(|lost| lost.nodes);
-        let late = || SystemError::TimeOut { waiting: waiting.into_iter().chain(lost).collect(), what: "halt", limit };
+        let late = || SystemError::TimeOut {
+            waiting: waiting.into_iter().map(|late| late.node).chain(lost).collect(),
+            what: "halt",
+            limit,
+        };
         proof.map(|proof| (halt, proof)).ok_or_else(late)
     }
 
@@ -233,20 +247,21 @@ impl System {
     ) -> Result<Halted, SystemError> {
         let mut took = HaltTimes::default();
         let mut helps = help != Help::Never;
+        let mut patience = HaltLimit::new(began, limit);
         loop {
             let (nodes, lost) = self.sort(self.missing.clone());
             let halt = newest_halt(nodes.iter().map(|(_, _, node)| node));
             let there: Vec<NodeId> = nodes.iter().map(|(_, _, node)| node.id).collect();
-            let names = |nodes: &mut dyn Iterator<Item = &(NodeAddress, String, Node)>| {
-                nodes.map(|(_, name, _)| name.clone()).collect::<Vec<String>>()
-            };
-            let waiting = names(&mut nodes.iter().filter(|(_, _, node)| !is_settled(node, halt, &there)));
+            let waiting = nodes.iter().filter(|(_, _, node)| !is_settled(node, halt, &there));
+            let late =
+                |(_, name, node): &(_, String, Node)| Late { node: name.clone(), why: lacks(node, halt, &nodes) };
+            let waiting: Vec<Late> = waiting.map(late).collect();
             let running: Vec<NodeAddress> =
                 nodes.iter().filter(|(_, _, node)| !is_in(node, halt)).map(|(at, _, _)| *at).collect();
             if took.reached.is_zero() && running.is_empty() {
                 took.reached = began.elapsed();
             }
-            let is_late = began.elapsed() > limit;
+            let is_late = patience.is_over(nodes.iter().map(|(_, _, node)| node));
             if waiting.is_empty() || is_late {
                 took.drained = began.elapsed();
                 // If all of them stand, the proof says where a marker is missing.
@@ -340,4 +355,22 @@ fn is_settled(node: &Node, halt: HaltId, there: &[NodeId]) -> bool {
     let comes = |peer: NodeId| there.contains(&peer);
     let all_markers = node.ports.iter().all(|port| port.marker.is_some() || !comes(port.peer));
     node.is_parked() && node.last_halt == halt && all_markers
+}
+
+/// Why a node is not settled in a halt.
+fn lacks(node: &Node, halt: HaltId, nodes: &[(NodeAddress, String, Node)]) -> String {
+    let state = node.state.map_or("in no known state", |state| NodeState::of(state).word());
+    if node.last_halt != halt {
+        return format!("{state}, last in halt {}", node.last_halt.0);
+    }
+    let mut from: Vec<&str> = nodes
+        .iter()
+        .filter(|(_, _, peer)| node.ports.iter().any(|port| port.peer == peer.id && port.marker.is_none()))
+        .map(|(_, name, _)| name.as_str())
+        .collect();
+    from.sort_unstable();
+    match from.as_slice() {
+        [] => state.to_owned(),
+        from => format!("{state}, no marker from {}", from.join(", ")),
+    }
 }

@@ -64,7 +64,7 @@ pub use debug_info::DebugInfo;
 pub use fault::Fault;
 pub use firmware::{Firmware, FirmwareError};
 pub use flash::{FlashStep, flash};
-pub use halt::{HaltTimes, Halted, Lost};
+pub use halt::{HaltTimes, Halted, Late, Lost};
 pub use hardware::{ProbeSeen, connected_probes};
 pub use image::{Image, Likeness};
 pub use in_flight::{Held, Message};

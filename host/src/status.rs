@@ -31,6 +31,18 @@ pub enum NodeState {
 }
 
 impl NodeState {
+    /// What a control block says of its node.
+    pub(crate) fn of(state: StateCode) -> Self {
+        match state {
+            StateCode::Starting => Self::Starting,
+            StateCode::Running => Self::Running,
+            StateCode::Suspended => Self::Suspended,
+            StateCode::Draining => Self::Draining,
+            StateCode::Parked => Self::Parked,
+            StateCode::Faulted => Self::Faulted,
+        }
+    }
+
     /// As one word.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -159,20 +171,17 @@ fn stand(board: &mut Board, core: usize) -> (NodeState, Option<HaltId>, Option<S
     if is_stopped(board, core) {
         return (NodeState::Stopped, halt, None);
     }
-    let state = match node.state {
-        Some(StateCode::Starting) => NodeState::Starting,
-        Some(StateCode::Suspended) => NodeState::Suspended,
-        Some(StateCode::Draining) => NodeState::Draining,
-        Some(StateCode::Parked) => NodeState::Parked,
-        Some(StateCode::Faulted) => NodeState::Faulted,
-        Some(StateCode::Running) if board.dumped().is_some() => NodeState::Running,
-        // The block says how it stood when it last wrote; that it runs is shown by its answer.
-        Some(StateCode::Running) => match board.command_within(core, &Command::Report, ANSWER_LIMIT) {
-            Ok(()) => NodeState::Running,
-            Err(error) => return (NodeState::Silent, None, Some(error.to_string())),
-        },
-        None => return (NodeState::Silent, None, Some("its control block holds an unknown state".into())),
+    let Some(state) = node.state else {
+        return (NodeState::Silent, None, Some("its control block holds an unknown state".into()));
     };
+    // The block says how it stood when it last wrote; that it runs is shown by its answer.
+    if state == StateCode::Running
+        && board.dumped().is_none()
+        && let Err(error) = board.command_within(core, &Command::Report, ANSWER_LIMIT)
+    {
+        return (NodeState::Silent, None, Some(error.to_string()));
+    }
+    let state = NodeState::of(state);
     (state, halt, None)
 }
 

@@ -1,11 +1,12 @@
 //! `stillpoint print`, `tasks` and `bt`: statics and tasks of demos, on halted boards and out of a dump when the boards are gone.
 mod awaited;
 mod cli;
+mod damaged;
 
-use awaited::{DEMOS, implied};
+use awaited::{DEMOS, implied, step};
 use cli::{Bench, wait_for};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn statics_are_printed_at_a_halt_and_out_of_a_dump() {
@@ -126,7 +127,10 @@ fn expect_waits(tasks: &Value) {
     let line = |text: &str| Some(line_of(WAITS, text));
     let deepest = line("async fn inner").map(|line| line + 1);
     let expected: [(&str, &[Expected]); 5] = [
-        ("selects", &[("selects", line("select(Timer")), ("Select", None), ("Timer", None), ("Pending", None)]),
+        (
+            "selects",
+            &[("selects", line("select(Timer::after_secs")), ("Select", None), ("Timer", None), ("Pending", None)],
+        ),
         (
             "nests",
             &[
@@ -193,6 +197,26 @@ fn tasks_wait_where_the_source_says_on_boards_and_in_a_dump() {
     ] {
         bench.run(["print", asked, "--from", "x.dump"]).expect(2).expect_err(problem);
     }
+}
+
+/// `cargo xtask test qemu` builds the firmware with each of these profiles.
+#[test]
+fn tasks_of_firmware_built_with_other_profiles_wait_where_the_source_says_or_the_profile_is_named() {
+    let folder = std::env::var_os("STILLPOINT_PROFILES_FIRMWARE").expect("`cargo xtask test qemu` sets it");
+    let built = |profile: &str| {
+        let elf = std::path::Path::new(&folder).join(profile).join("waits");
+        alone(elf.to_str().expect("a path of text"), &[])
+    };
+    for profile in ["opt-level-3", "no-lto"] {
+        let bench = built(profile);
+        let all_wait = |tasks: &Value| is_waiting(tasks, "locks") && is_waiting(tasks, "nests");
+        println!("{profile}");
+        expect_waits(&halted_when(&bench, "every task waits", all_wait));
+    }
+    let bench = built("lines-only");
+    bench.run(["halt"]).expect(0);
+    let tasks = bench.run(["tasks"]).expect(1).out;
+    assert!(tasks.contains("has debug information of lines only; set `debug = 2`"), "{tasks}");
 }
 
 #[test]
@@ -365,9 +389,115 @@ fn the_awaited_line_of_each_task_of_every_demo_is_what_its_last_event_implies() 
     }
 }
 
+/// Each word of the storage of a task is overwritten in turn, in a dump.
+#[test]
+fn damaged_storage_of_a_task_is_named_and_the_other_tasks_are_shown_as_before() {
+    let bench = one_board(&[]);
+    let sound =
+        halted_when(&bench, "every task waits", |tasks| is_waiting(tasks, "locks") && is_waiting(tasks, "nests"));
+    bench.run(["dump", "x.dump"]).expect(0);
+    bench.run(["down"]).expect(0);
+    let dump = std::fs::read(bench.path("x.dump")).unwrap();
+    let address = |name: &str| task(&sound, name, 0)["address"].as_u64().unwrap() as u32;
+    let start = address("nests");
+    let all = sound["tasks"].as_array().unwrap();
+    let next = all.iter().map(|task| task["address"].as_u64().unwrap() as u32).filter(|at| *at > start).min().unwrap();
+    let length = (next - start).min(160);
+
+    let file = stillpoint::config::SystemFile::read(&bench.system_file()).unwrap();
+    let mut debug = stillpoint::DebugInfo::default();
+    let mut look = |changed: &[u8]| {
+        std::fs::write(bench.path("damaged.dump"), changed).unwrap();
+        let dump = stillpoint::dump::Dump::open(&bench.path("damaged.dump")).unwrap();
+        let report = dump.system(Some(&file)).unwrap().tasks(&mut debug).unwrap();
+        serde_json::to_value(report).unwrap()
+    };
+    let others = |tasks: &Value| -> Vec<String> {
+        let all = tasks["tasks"].as_array().unwrap().iter().filter(|task| task["name"] != "nests");
+        all.map(|task| format!("{} {} {} {}", task["node"], task["name"], task["state"], task["line"])).collect()
+    };
+    let mut notes = BTreeSet::new();
+    for offset in (0..length).step_by(4) {
+        let tasks = look(&damaged::overwrite(&dump, start + offset, &[0xEE; 4]));
+        assert_eq!(others(&tasks), others(&sound), "word {offset} of nests is damaged");
+        let note = task(&tasks, "nests", 0)["note"].as_str().unwrap_or_default().to_owned();
+        notes.insert(note);
+    }
+    let says = |text: &str| notes.iter().any(|note| note.starts_with(text));
+    assert!(says("damaged: no state has the number 238"), "{notes:?}");
+    assert!(says("damaged: its executor cannot be read"), "{notes:?}");
+    let tasks = look(&damaged::overwrite(&dump, start, &vec![0xEE; length as usize]));
+    assert!(task(&tasks, "nests", 0)["note"].as_str().unwrap().starts_with("damaged"), "{tasks:#}");
+}
+
+#[test]
+fn elf_files_without_debug_information_of_another_compiler_or_of_another_firmware_are_named() {
+    let bench = one_board(&[]);
+    halted_when(&bench, "every task waits", |tasks| is_waiting(tasks, "locks") && is_waiting(tasks, "nests"));
+    let elf = std::fs::read(bench.path("firmware.elf")).unwrap();
+    let with = |names: &[(&str, &str)], code: i32| {
+        std::fs::write(bench.path("firmware.elf"), damaged::rename(&elf, names)).unwrap();
+        bench.run(["tasks"]).expect(code).out
+    };
+    let none = with(&[(".debug_", ".dabug_")], 1);
+    assert!(none.contains("has no debug information; build it with `debug = 2`"), "{none}");
+
+    // As by a compiler to come, whose names differ.
+    let version = ("rustc version 1.", "rustc version 7.");
+    let line = line_of(WAITS, "outer(41).await");
+    let awaited = with(&[version, ("__awaitee", "__awaited")], 0);
+    assert!(awaited.contains(&format!("waits.rs:{line}")), "the line is known: {awaited}");
+    assert!(awaited.contains("does not say what it awaits; the firmware was built by "), "{awaited}");
+    assert!(awaited.contains("rustc version 7."), "{awaited}");
+    let future = with(&[version, ("{async_fn_env#", "{async_fn_sta#")], 0);
+    let task = future.lines().find(|line| line.contains("nests")).expect("the task is shown");
+    assert!(task.contains("near"), "{future}");
+    let storage = with(&[version, ("TaskStorage<", "TaskStorege<")], 0);
+    let task = storage.lines().find(|line| line.contains("nests")).expect("the task is shown");
+    assert!(task.contains("unknown") && storage.contains("rustc version 7."), "{storage}");
+    let neither = with(&[version, ("TaskStorage<", "TaskStorege<"), ("TaskPoolHolder<", "TaskPoolHaldor<")], 1);
+    assert!(neither.contains("rustc version 7.") && neither.contains("has no task of embassy-executor"), "{neither}");
+
+    std::fs::copy(cli::firmware("token_ring"), bench.path("firmware.elf")).unwrap();
+    bench.run(["tasks"]).expect(2).expect_err("what is on it is not");
+    std::fs::write(bench.path("firmware.elf"), &elf).unwrap();
+    bench.run(["tasks"]).expect(0);
+}
+
+/// Every event of this task says at which line it waits next, in which function.
+#[test]
+fn a_task_with_many_awaits_is_shown_at_the_one_that_its_last_event_names_with_the_futures_around_it() {
+    let rounds: usize = std::env::var("STILLPOINT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(6);
+    let bench = one_board(&["steps=yes"]);
+    let (mut checked, mut places) = (0, BTreeSet::new());
+    for round in 0..rounds {
+        bench.expect_progress();
+        bench.run(["halt"]).expect(0);
+        let cut = bench.run(["cut", "--history", "1000", "--json"]).expect(0).json();
+        let events = cut["history"]["events"].as_array().unwrap();
+        for task in cut["tasks"]["tasks"].as_array().unwrap().iter().filter(|task| task["name"] == "steps") {
+            if task["state"] != "waiting" && task["state"] != "ready" {
+                continue;
+            }
+            let (event, expected) = step(WAITS, &task["node"], events).expect("it has recorded where it goes");
+            let lines: Vec<u64> = chain(task).into_iter().filter_map(|(_, line)| line).collect();
+            assert_eq!(lines, expected, "halt {round}: after {event}: {task:#}");
+            checked += 1;
+            places.insert(event);
+        }
+        bench.run(["resume"]).expect(0);
+    }
+    println!("{rounds} halts, {checked} suspended tasks, at {places:?}");
+    assert!(checked >= rounds && places.len() >= 2, "{checked} tasks at {places:?}");
+}
+
 #[test]
 fn the_last_events_after_a_crash_without_a_host_are_those_of_a_recording_of_the_same_run() {
-    let bench = Bench::with_words("faults", &["crash=panic"]);
+    let bench = Bench::new("faults");
+    bench.write_words(&["crash=panic"]);
+    bench.run(["up"]).expect(0);
+    // The crash may come before or after the command has seen every node run.
+    bench.run(["run"]);
     let crashed = || {
         let status = bench.run(["status", "--json"]).json();
         let nodes = status["nodes"].as_array().unwrap();
@@ -375,6 +505,8 @@ fn the_last_events_after_a_crash_without_a_host_are_those_of_a_recording_of_the_
     };
     wait_for("the crash has stopped every node", crashed).unwrap();
     let cut = bench.run(["cut", "--history", "1000000", "--json"]).json();
+    let why = bench.run(["tasks", "--why"]).expect(0).out;
+    assert!(why.contains("its core has crashed: panic at "), "{why}");
     let last: Vec<&Value> = cut["history"]["events"].as_array().unwrap().iter().collect();
     bench.run(["trace", "record", "x.trace", "--events", "1"]).expect(0);
     let shown = bench.run(["show", "x.trace", "--json"]).json();

@@ -3,7 +3,8 @@
 //! Words of the command line: `stuck=` one of `wakeup` (a future that never registers its waker), `calls` (two nodes that
 //! call each other before they answer) and `unread` (a channel whose receiver does something else for an hour);
 //! `executor=raw` runs core 0 in embassy's own executor, which does not say on which core it is; `busy=yes` starts tasks of a
-//! pool that compute most of the time.
+//! pool that compute most of the time; `steps=yes` starts a task on each node that waits in many places, one after the other,
+//! and records which comes next.
 //! What you see: `host/tests/print_cli.rs` reads it through the probe.
 #![no_std]
 #![no_main]
@@ -24,6 +25,7 @@ use stillpoint_agent::platform::words::argument;
 use stillpoint_agent::platform::{self, Chip, Platform};
 use stillpoint_agent::{
     Access, Channel, Client, CoreId, Envelope, Executor, Inbox, NodeId, Outbox, Rpc, Server, StampKind, ThreadId, name,
+    trace,
 };
 
 stillpoint_agent::system!(AGENTS of Agent: nodes = 2, ports = 6, log = 16384);
@@ -127,6 +129,51 @@ async fn spins(number: u32) {
     }
 }
 
+/// Waits in many places, one after the other. Each event says which comes next.
+#[embassy_executor::task(pool_size = 2)]
+async fn steps(agent: Agent) {
+    for turn in 0u32.. {
+        trace!(agent, "timer");
+        Timer::after_micros(700).await;
+        trace!(agent, "select");
+        select(Timer::after_micros(800), core::future::pending::<()>()).await;
+        trace!(agent, "join");
+        join(Timer::after_micros(500), Timer::after_micros(900)).await;
+        if turn.is_multiple_of(2) {
+            trace!(agent, "even");
+            Timer::after_micros(600).await;
+        } else {
+            trace!(agent, "odd");
+            Timer::after_micros(601).await;
+        }
+        below(agent, turn).await;
+        for part in 0..2 {
+            trace!(agent, "part");
+            Timer::after_micros(400 + part).await;
+        }
+        let mut future = pin!(bottom(agent, turn));
+        let behind: Pin<&mut dyn Future<Output = ()>> = future.as_mut();
+        behind.await;
+    }
+}
+
+async fn below(agent: Agent, turn: u32) {
+    trace!(agent, "below");
+    Timer::after_micros(650).await;
+    bottom(agent, turn).await;
+    trace!(agent, "above");
+    Timer::after_micros(750).await;
+}
+
+async fn bottom(agent: Agent, turn: u32) {
+    if turn % 3 < 2 {
+        trace!(agent, "bottom");
+        Timer::after_micros(550).await;
+    }
+    trace!(agent, "last");
+    Timer::after_micros(450).await;
+}
+
 /// A lost wake-up: nothing polls this again when `IS_DONE` is set.
 #[embassy_executor::task]
 async fn forgets() {
@@ -184,6 +231,7 @@ fn main() -> ! {
     static RAW: StaticCell<raw::Executor> = StaticCell::new();
     platform::init();
     let (unread, crosswise) = (is_word("stuck=", b"unread"), is_word("stuck=", b"calls"));
+    let many = is_word("steps=", b"yes");
     Chip::start_core1(move || {
         let agent = AGENTS.begin(name!(node "far"), FAR, StampKind::Vector).unwrap();
         RPC.begin(&agent, access()).unwrap();
@@ -197,6 +245,9 @@ fn main() -> ! {
         agent.start().unwrap();
         EXECUTORS[1].init(Executor::new()).run(|spawner| {
             spawn(spawner, ignores(inbox));
+            if many {
+                spawn(spawner, steps(agent));
+            }
             if crosswise {
                 spawn(spawner, calls(client, server));
             }
@@ -233,6 +284,9 @@ fn main() -> ! {
         if is_word("stuck=", b"wakeup") {
             spawn(spawner, forgets());
             spawn(spawner, sets());
+        }
+        if many {
+            spawn(spawner, steps(agent));
         }
         if unread {
             spawn(spawner, sends(outbox));

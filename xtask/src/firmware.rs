@@ -24,7 +24,19 @@ pub struct Firmware {
     artifact: Artifact,
     on_target: bool,
     kit: Kit,
+    /// Another profile than that of the workspace: its name, and cargo's settings.
+    profile: Option<Profile>,
 }
+
+/// A change of the profile that firmware is built with: its name, and cargo's settings.
+pub type Profile = (&'static str, &'static [&'static str]);
+
+/// How users may build their firmware, beside how the demos are built.
+pub const OTHER_PROFILES: [Profile; 3] = [
+    ("opt-level-3", &["profile.firmware.opt-level=3"]),
+    ("no-lto", &["profile.firmware.lto=\"off\"", "profile.firmware.codegen-units=16"]),
+    ("lines-only", &["profile.firmware.debug=1"]),
+];
 
 /// How much of the kit is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,12 +76,12 @@ pub enum BuildError {
 impl Firmware {
     /// A demo of the agent, `target-agent/examples/<name>.rs`.
     pub fn example(name: &'static str) -> Self {
-        Self { package: AGENT, artifact: Artifact::Example(name), on_target: false, kit: Kit::Whole }
+        Self { package: AGENT, artifact: Artifact::Example(name), on_target: false, kit: Kit::Whole, profile: None }
     }
 
     /// Every demo of the agent.
     pub fn examples() -> Self {
-        Self { package: AGENT, artifact: Artifact::Examples, on_target: false, kit: Kit::Whole }
+        Self { package: AGENT, artifact: Artifact::Examples, on_target: false, kit: Kit::Whole, profile: None }
     }
 
     /// The demo that records for replay, which needs a feature of its own.
@@ -90,7 +102,7 @@ impl Firmware {
     /// The program of a package that is firmware, with the unit tests of `stillpoint-core` built in.
     pub fn unit_tests() -> Self {
         let name = "stillpoint-on-target";
-        Self { package: name, artifact: Artifact::Bin(name), on_target: true, kit: Kit::Whole }
+        Self { package: name, artifact: Artifact::Bin(name), on_target: true, kit: Kit::Whole, profile: None }
     }
 
     /// The same program with the kit compiled out.
@@ -103,16 +115,27 @@ impl Firmware {
         Self { kit: Kit::Only(features), ..self }
     }
 
+    /// The same program, built with another profile.
+    pub fn with_profile(self, profile: Profile) -> Self {
+        Self { profile: Some(profile), ..self }
+    }
+
     /// What the counting plugin counts.
     pub fn benchmarks() -> Self {
         let name = "stillpoint-bench";
-        Self { package: name, artifact: Artifact::Bin(name), on_target: false, kit: Kit::Whole }
+        Self { package: name, artifact: Artifact::Bin(name), on_target: false, kit: Kit::Whole, profile: None }
     }
 
     /// The same on the agent, in a system of 4 or, for any other number, of 32 nodes.
     pub fn agent_benchmarks(nodes: u32) -> Self {
         let name = if nodes == 4 { "bench-nodes-4" } else { "bench-nodes-32" };
-        Self { package: "stillpoint-bench-agent", artifact: Artifact::Bin(name), on_target: false, kit: Kit::Whole }
+        Self {
+            package: "stillpoint-bench-agent",
+            artifact: Artifact::Bin(name),
+            on_target: false,
+            kit: Kit::Whole,
+            profile: None,
+        }
     }
 
     /// Builds it and returns its ELF file.
@@ -127,10 +150,11 @@ impl Firmware {
         cargo.args(["--message-format", "json-render-diagnostics"]).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut elves = executables(&command::output(&mut cargo)?);
         elves.sort();
-        let folder = match self.kit {
-            Kit::Whole => None,
-            Kit::Only(features) => Some(features),
-            Kit::None => Some("plain"),
+        let folder = match (self.profile, self.kit) {
+            (Some((name, _)), _) => Some(name),
+            (None, Kit::Whole) => None,
+            (None, Kit::Only(features)) => Some(features),
+            (None, Kit::None) => Some("plain"),
         };
         if let Some(folder) = folder {
             // Cargo gives each the same place.
@@ -174,6 +198,9 @@ impl Firmware {
         if self.artifact == Artifact::Example(STOCK_EXECUTOR.0) {
             cargo.args(["--features", STOCK_EXECUTOR.1]);
         }
+        for setting in self.profile.iter().flat_map(|(_, settings)| *settings) {
+            cargo.args(["--config", setting]);
+        }
         cargo.arg("--target-dir").arg(self.target_dir(toolchain));
         cargo
     }
@@ -181,9 +208,10 @@ impl Firmware {
     /// Where it is built. A system file may name the ELF file of a firmware with the whole kit, so one without a part of it is
     /// built elsewhere; `stillpoint init` does not look into cargo's folder for temporary files.
     fn target_dir(self, toolchain: Toolchain) -> PathBuf {
-        match self.kit {
-            Kit::Whole => toolchain.target_dir(),
-            Kit::Only(_) | Kit::None => toolchain.target_dir().join("tmp").join("partial"),
+        match (self.profile, self.kit) {
+            (Some(_), _) => toolchain.target_dir().join("tmp").join("profiles"),
+            (None, Kit::Whole) => toolchain.target_dir(),
+            (None, Kit::Only(_) | Kit::None) => toolchain.target_dir().join("tmp").join("partial"),
         }
     }
 }
@@ -243,9 +271,11 @@ not json at all
     fn builds_without_the_whole_kit_replace_no_elf_file_that_has_it() {
         let folder = |demo: Firmware| words(demo).last().cloned().unwrap();
         let whole = folder(Firmware::example("token_ring"));
-        for part in
-            [Firmware::example("token_ring").without_kit(), Firmware::example("token_ring").with_only("enabled")]
-        {
+        for part in [
+            Firmware::example("token_ring").without_kit(),
+            Firmware::example("token_ring").with_only("enabled"),
+            Firmware::example("token_ring").with_profile(OTHER_PROFILES[0]),
+        ] {
             assert_ne!(folder(part), whole);
         }
     }

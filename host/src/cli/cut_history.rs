@@ -51,12 +51,13 @@ pub(super) fn read(wanted: &Wanted, cut: &CutReport, context: &mut Context) -> R
     let file = context.file()?.path.display().to_string();
     let history = context.present()?.last_events(&file)?;
     let stop = trace::stop_of(&history, cut.ledger.triggers.first().map(String::as_str));
-    let shown = last_of_each(&history, most);
+    let shown = Selection { about: stop, past_of: stop, ..last_of_each(&history, most) };
+    let title = format!("the last {most} events of each node");
     for (path, is_page) in [(&wanted.svg, false), (&wanted.html, true)] {
         let Some(path) = path else { continue };
         let picture = match is_page {
-            true => show::html(&history, &shown, "last events"),
-            false => show::svg(&history, &shown, "last events").svg,
+            true => show::html(&history, &shown, &title),
+            false => show::svg(&history, &shown, &title).svg,
         };
         files::write(OutputFile::at(path), context, |to| to.write_all(picture.as_bytes()))?;
         context.out().say("drew", format!("{} events into {}", shown.places.len(), path.display()));
@@ -89,8 +90,7 @@ fn last_of_each(history: &History, most: usize) -> Selection {
         places.extend(of_node[of_node.len().saturating_sub(most)..].iter().map(|place| *place as usize));
     }
     places.sort_unstable();
-    let before = history.events.len() - places.len();
-    Selection { places, before, ..Selection::default() }
+    Selection { places, ..Selection::default() }
 }
 
 impl LastEvents {

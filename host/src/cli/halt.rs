@@ -14,7 +14,7 @@ mod probed;
 use super::{CliError, Context, Exit};
 use std::time::Duration;
 
-/// How many seconds a halt may take, unless somebody says otherwise.
+/// How many seconds a halt may make no progress, unless somebody says otherwise.
 const LIMIT: u64 = 10;
 
 /// Stop all nodes at one consistent moment, and prove it.
@@ -41,7 +41,7 @@ pub struct Args {
     /// Say when each part of the halt was over.
     #[arg(long)]
     verbose: bool,
-    /// Give up waiting after this many seconds.
+    /// Give up after this many seconds without progress.
     #[arg(long, value_name = "SECONDS", default_value_t = LIMIT)]
     limit: u64,
 }

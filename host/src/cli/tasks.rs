@@ -113,11 +113,14 @@ fn reasons(f: &mut fmt::Formatter<'_>, tasks: &[Task]) -> fmt::Result {
     for task in tasks.iter().filter(|task| task.is_spawned()) {
         let (name, line) = (paint::NAME, task.line.as_ref().map_or_else(String::new, |line| format!(" at {line}")));
         writeln!(f, "  {name}{:ids$}{name:#}  {}{line}", task.id(), task.state)?;
+        if let Some(note) = &task.note {
+            writeln!(f, "  {:ids$}  {}{note}{:#}", "", paint::WARN, paint::WARN)?;
+        }
         for wait in &task.waits {
             write!(f, "  {:ids$}  waits for {}", "", wait.thing)?;
             match wait.remaining {
-                Some(left) if left < 0.0 => write!(f, ", which ended {:.1} ms ago", -left)?,
-                Some(left) => write!(f, " of {left:.1} ms")?,
+                Some(left) if left < 0.0 => write!(f, ", due since {:.1} ms", -left)?,
+                Some(left) => write!(f, ", due in {left:.1} ms")?,
                 None => {}
             }
             match wait.in_flight {

@@ -15,6 +15,11 @@ pub(crate) const HEAPLESS: (&str, &str) = ("heapless", include_str!("heapless_la
 
 /// Compiles a library without the standard library from its source, and before it the crates that it uses: name and source.
 pub(crate) fn library(source: &str, crates: &[(&str, &str)]) -> Library {
+    library_with_names(source, crates, &[])
+}
+
+/// The same, as by a compiler that has other names for some things: each is replaced by one of the same length.
+pub(crate) fn library_with_names(source: &str, crates: &[(&str, &str)], names: &[(&str, &str)]) -> Library {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let mut options = ["--crate-type", "cdylib", "-Clink-arg=-nostdlib"].map(str::to_owned).to_vec();
@@ -27,7 +32,19 @@ pub(crate) fn library(source: &str, crates: &[(&str, &str)]) -> Library {
     let head = "#![no_std]\n#[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }\n";
     std::fs::write(at("shapes.rs"), format!("{head}{source}")).unwrap();
     rustc(&at("shapes.so"), &options, &at("shapes.rs"));
-    let bytes = std::fs::read(at("shapes.so")).unwrap();
+    let mut bytes = std::fs::read(at("shapes.so")).unwrap();
+    for (own, other) in names {
+        assert_eq!(own.len(), other.len(), "everything else stays where it is");
+        let places: Vec<usize> = bytes
+            .windows(own.len())
+            .enumerate()
+            .filter(|(_, part)| *part == own.as_bytes())
+            .map(|(at, _)| at)
+            .collect();
+        assert!(!places.is_empty(), "the compiler in use says {own}");
+        places.into_iter().for_each(|at| bytes[at..at + other.len()].copy_from_slice(other.as_bytes()));
+    }
+    std::fs::write(at("shapes.so"), &bytes).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
     let loaded = file.sections().filter(|section| section.address() != 0);
     let image = loaded.filter_map(|of| Some((of.address(), of.data().ok()?.to_vec()))).collect();

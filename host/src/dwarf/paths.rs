@@ -83,6 +83,12 @@ impl Paths {
 }
 
 impl DebugTypes {
+    /// Whether any type is described: `debug = 1` describes lines only.
+    #[must_use]
+    pub fn has_types(&self) -> bool {
+        !self.paths.modules.is_empty()
+    }
+
     /// The name of a type with the modules that it is in, as in `core::option::Option<u32>`. Types of the language itself, such
     /// as numbers and tuples, are in no module.
     #[must_use]

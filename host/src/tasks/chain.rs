@@ -1,4 +1,5 @@
 //! From the storage of a future to the chain of futures that it awaits.
+use super::function_name::{function_name, has_states, is_async};
 use super::link::{Link, LinkKind, Variable};
 use crate::dwarf::{Choice, DebugTypes, FutureIndex, Member, Place, Type, TypeId, Variant, without_parameters};
 use crate::print::{Limits, Reader};
@@ -8,15 +9,13 @@ use std::collections::HashMap;
 /// No chain is longer; a damaged pointer may close a circle.
 const DEPTH: u32 = 40;
 
-/// Of an array so many futures are followed.
-const ELEMENTS: u64 = 32;
-
 /// Follows the futures of one board.
 pub(super) struct Follower<'a> {
     pub types: &'a DebugTypes,
     pub index: &'a FutureIndex,
     pub reader: Reader<'a>,
-    holds: HashMap<TypeId, bool>,
+    /// Whether a type holds a future, of the types that were asked for.
+    pub(super) holds: HashMap<TypeId, bool>,
 }
 
 impl<'a> Follower<'a> {
@@ -30,7 +29,7 @@ impl<'a> Follower<'a> {
         self.follow(at, String::new(), DEPTH)
     }
 
-    fn follow(&mut self, at: Place, field: String, depth: u32) -> Link {
+    pub(super) fn follow(&mut self, at: Place, field: String, depth: u32) -> Link {
         let name = self.types.type_name(at.ty);
         let mut link = Link {
             field,
@@ -49,7 +48,7 @@ impl<'a> Follower<'a> {
                 link.note = Some("the chain is too long to be followed".into());
                 Ok(())
             }
-            Some(depth) if is_async(&name) => self.async_code(at, &mut link, depth),
+            Some(depth) if is_async(&name) || has_states(self.types, at.ty) => self.async_code(at, &mut link, depth),
             Some(depth) => self.other(at, &name, &mut link, depth),
         };
         if let Err(error) = followed {
@@ -69,26 +68,32 @@ impl<'a> Follower<'a> {
         let Some((variant, content)) = self.state(at, &choice, link)? else { return Ok(()) };
         link.line = self.types.line_of(at.ty, &variant);
         let state = self.types.type_name(content.ty);
-        match state.as_str() {
-            "Unresumed" => link.note = Some("not polled yet".into()),
-            "Returned" => link.note = Some("has returned".into()),
-            "Panicked" => link.note = Some("has panicked".into()),
-            _ => {}
-        }
+        let at_rest = match state.as_str() {
+            "Unresumed" => Some("not polled yet"),
+            "Returned" => Some("has returned"),
+            "Panicked" => Some("has panicked"),
+            _ => None,
+        };
+        link.note = at_rest.map(str::to_owned);
         let Type::Struct { members, .. } = self.types.get(content.ty) else { return Ok(()) };
         let base = at.address + content.offset;
         link.variables = variables(&members, &arguments(self.types, &choice), base);
         if let Some(awaited) = members.iter().find(|member| member.name == "__awaitee") {
             let place = Place { address: base + awaited.offset, ty: awaited.ty };
             link.awaits.push(self.follow(place, String::new(), depth));
-        } else if state.starts_with("Suspend") {
+        } else if at_rest.is_none() {
             link.note = Some("the debug information does not say what it awaits".into());
         }
         Ok(())
     }
 
     /// The variant that an enum is now; a number that no variant has is said.
-    fn state(&mut self, at: Place, choice: &Choice, link: &mut Link) -> Result<Option<(Variant, Member)>, MemoryError> {
+    pub(super) fn state(
+        &mut self,
+        at: Place,
+        choice: &Choice,
+        link: &mut Link,
+    ) -> Result<Option<(Variant, Member)>, MemoryError> {
         let variant = self.reader.variant(at, choice)?;
         if let Some(variant) = variant
             && let Some(content) = variant.content.clone()
@@ -102,70 +107,7 @@ impl<'a> Follower<'a> {
         Ok(None)
     }
 
-    /// Anything that is no async code: what of it can be polled is followed.
-    fn other(&mut self, at: Place, name: &str, link: &mut Link, depth: u32) -> Result<(), MemoryError> {
-        if name.starts_with("PollFn<") {
-            self.poll_fn(at, link);
-            return Ok(());
-        }
-        match self.types.get(at.ty) {
-            Type::Pointer(Some(to)) => {
-                let address = self.reader.number(at.address, 4)? as u64;
-                let field = std::mem::take(&mut link.field);
-                *link = self.follow(Place { address, ty: to }, field, depth);
-            }
-            Type::Array { element, count } => {
-                let size = self.types.size(element).unwrap_or(0);
-                for index in 0..count.min(ELEMENTS) {
-                    let place = Place { address: at.address + index * size, ty: element };
-                    link.awaits.push(self.follow(place, format!("[{index}]"), depth));
-                }
-                link.name = format!("array of {count}");
-            }
-            Type::Choice(choice) => {
-                let Some((variant, content)) = self.state(at, &choice, link)? else { return Ok(()) };
-                link.name = format!("{}::{}", link.name, variant.name);
-                let place = Place { address: at.address + content.offset, ty: content.ty };
-                self.members(place, link, depth);
-            }
-            Type::Struct { members, .. } => {
-                if let (Some(pointer), Some(vtable)) = (member(&members, "pointer"), member(&members, "vtable")) {
-                    return self.trait_object(at, pointer, vtable, link, depth);
-                }
-                // A pin or a box is shown as what it holds.
-                let is_wrapper = ["Pin<", "Box<", "&mut ", "Unique<", "NonNull<", "ManuallyDrop<", "MaybeUninit<"];
-                if is_wrapper.iter().any(|wrapper| name.starts_with(wrapper))
-                    && let Some(inner) = members.iter().find(|of| self.types.size(of.ty).unwrap_or(0) > 0)
-                {
-                    let place = Place { address: at.address + inner.offset, ty: inner.ty };
-                    let field = std::mem::take(&mut link.field);
-                    *link = self.follow(place, field, depth);
-                    return Ok(());
-                }
-                self.members(at, link, depth);
-            }
-            Type::Union(_) => self.members(at, link, depth),
-            _ => {
-                link.kind = LinkKind::Unknown;
-                link.note = Some("its type is not known".into());
-            }
-        }
-        Ok(())
-    }
-
-    /// The parts of a struct that can be polled.
-    fn members(&mut self, at: Place, link: &mut Link, depth: u32) {
-        let (Type::Struct { members, .. } | Type::Union(members)) = self.types.get(at.ty) else { return };
-        for member in members {
-            if self.holds_future(member.ty, 6) {
-                let place = Place { address: at.address + member.offset, ty: member.ty };
-                let field = member.name.trim_start_matches("__").to_owned();
-                link.awaits.push(self.follow(place, field, depth));
-            }
-        }
-    }
-
-    fn poll_fn(&mut self, at: Place, link: &mut Link) {
+    pub(super) fn poll_fn(&mut self, at: Place, link: &mut Link) {
         link.kind = LinkKind::PollFn;
         link.name = "poll_fn".into();
         let Some(closure) = self.types.field(at, "f") else { return };
@@ -179,90 +121,6 @@ impl<'a> Follower<'a> {
             link.variables = variables(&members, &[], closure.address);
         }
     }
-
-    fn trait_object(
-        &mut self,
-        at: Place,
-        pointer: &Member,
-        vtable: &Member,
-        link: &mut Link,
-        depth: u32,
-    ) -> Result<(), MemoryError> {
-        let data = self.reader.number(at.address + pointer.offset, 4)? as u64;
-        let table = self.reader.number(at.address + vtable.offset, 4)? as u64;
-        let mut behind = self.index.vtables.get(&table).cloned().unwrap_or_default();
-        behind.sort_by_key(|ty| self.types.type_path(*ty));
-        behind.dedup_by_key(|ty| self.types.type_path(*ty));
-        match behind.as_slice() {
-            [ty] => {
-                let field = std::mem::take(&mut link.field);
-                *link = self.follow(Place { address: data, ty: *ty }, field, depth);
-            }
-            several => {
-                link.kind = LinkKind::Unknown;
-                let types = if several.is_empty() { "no type".into() } else { format!("{} types", several.len()) };
-                link.note = Some(format!("a trait object whose vtable at {table:#010x} belongs to {types}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a type is polled anywhere, or a part of it is.
-    fn holds_future(&mut self, ty: TypeId, depth: u32) -> bool {
-        if let Some(known) = self.holds.get(&ty) {
-            return *known;
-        }
-        let Some(depth) = depth.checked_sub(1) else { return false };
-        // A type that contains itself behind a pointer ends here.
-        self.holds.insert(ty, false);
-        let holds = self.types.futures_in(ty, self.index, &mut |ty| self.holds_future(ty, depth));
-        self.holds.insert(ty, holds);
-        holds
-    }
-
-    /// `{impl#5}::recv` by its type's name: `Inbox::recv`. The type is that of `self`, if the function has it.
-    fn method_name(&self, choice: &Choice, name: &str) -> String {
-        let Some(from) = name.find("{impl#") else { return name.to_owned() };
-        let Some(until) = name[from..].find('}').map(|length| from + length + 1) else { return name.to_owned() };
-        let first = choice.variants.first().and_then(|variant| variant.content.as_ref());
-        let arguments = first.map(|content| self.types.get(content.ty));
-        let Some(Type::Struct { members, .. }) = arguments else { return name.to_owned() };
-        let Some(this) = member(&members, "self") else { return name.to_owned() };
-        let of = match self.types.get(this.ty) {
-            Type::Pointer(Some(to)) => self.types.type_name(to),
-            _ => self.types.type_name(this.ty),
-        };
-        let of = without_parameters(&of);
-        format!("{}{of}{}", &name[..from], &name[until..])
-    }
-}
-
-impl DebugTypes {
-    fn futures_in(&self, ty: TypeId, index: &FutureIndex, holds: &mut dyn FnMut(TypeId) -> bool) -> bool {
-        if is_async(&self.type_name(ty)) || index.polled.contains(&self.type_path(ty)) {
-            return true;
-        }
-        match self.get(ty) {
-            Type::Struct { members, .. } | Type::Union(members) => {
-                // Of a fat pointer the vtable is none, and what the pointer points to is not known yet.
-                let is_dyn = member(&members, "vtable").is_some() && self.type_name(ty).contains("Future");
-                is_dyn || members.iter().any(|of| holds(of.ty))
-            }
-            Type::Choice(choice) => choice.variants.iter().filter_map(|of| of.content.as_ref()).any(|of| holds(of.ty)),
-            Type::Array { element, .. } => holds(element),
-            Type::Pointer(Some(to)) => holds(to),
-            _ => false,
-        }
-    }
-}
-
-fn member<'m>(members: &'m [Member], name: &str) -> Option<&'m Member> {
-    members.iter().find(|member| member.name == name)
-}
-
-/// Whether a type is one that the compiler makes for async code.
-fn is_async(name: &str) -> bool {
-    ["{async_fn_env#", "{async_block_env#", "{async_closure_env#"].iter().any(|kind| name.starts_with(kind))
 }
 
 /// The names of a function's arguments, which are in every one of its states.
@@ -289,22 +147,10 @@ fn variables(members: &[Member], arguments: &[String], base: u64) -> Vec<Variabl
     found
 }
 
-/// The path of a function as its author knows it, from the path of its state machine.
-pub(super) fn function_name(path: &str) -> String {
-    let path = without_parameters(path);
-    let path = match path.rsplit_once("::") {
-        Some((outer, last)) if last.starts_with("{async_fn_env#") => outer.to_owned(),
-        Some((outer, last)) if last.starts_with("{async_block_env#") => format!("{outer}::{{async block}}"),
-        Some((outer, last)) if last.starts_with("{async_closure_env#") => format!("{outer}::{{async closure}}"),
-        _ => path,
-    };
-    crate::backtrace::tidy(&path).replace("{async_fn#0}::", "").replace("{async_fn#0}", "")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dwarf::compiled::library;
+    use crate::dwarf::compiled::{library, library_with_names};
 
     /// A future of this library is read from memory that holds the same byte everywhere.
     const SOURCE: &str = "use core::future::Future;
@@ -356,12 +202,41 @@ mod tests {
         assert!(suspended.variables.iter().any(|variable| variable.name == "twice" && !variable.is_shadowed));
     }
 
+    /// The states of the one future, read by a host that knows the names of the present compiler only.
+    fn states_of_another_compiler(names: &[(&str, &str)], path: &str) -> Vec<Link> {
+        let types = library_with_names(SOURCE, &[], names).types;
+        let index = types.futures();
+        let stem = *types.types_at(path).first().expect("the future is described");
+        let link = |number| {
+            let mut memory = Filled(number);
+            Follower::new(&types, &index, &mut memory).chain(Place { address: 0x1000, ty: stem })
+        };
+        let links = (0..=u8::MAX).map(link);
+        links.filter(|link| !link.note.as_ref().is_some_and(|note| note.starts_with("damaged"))).collect()
+    }
+
     #[test]
-    fn a_function_is_called_as_in_its_source() {
-        let task = "ring::__pass_task::__pass_task_inner_function::{async_fn_env#0}";
-        assert_eq!(function_name(task), "ring::pass");
-        assert_eq!(function_name("a::{impl#5}::recv::{async_fn_env#0}<P, T>"), "a::{impl#5}::recv");
-        assert_eq!(function_name("a::f::{async_fn#0}::{async_block_env#1}"), "a::f::{async block}");
-        assert_eq!(function_name("embassy_futures::select::Select<A, B>"), "embassy_futures::select::Select");
+    fn the_states_of_a_future_are_told_by_a_compiler_that_names_its_type_differently() {
+        let names = [("{async_fn_env#0}", "{async_fn_sta#0}")];
+        let states = states_of_another_compiler(&names, "shapes::stem::{async_fn_sta#0}");
+        let suspended = states.last().expect("four states");
+        assert_eq!((states.len(), suspended.kind), (4, LinkKind::Async), "{states:#?}");
+        assert!(suspended.line.is_some() && suspended.awaits[0].line.is_some(), "{suspended:#?}");
+    }
+
+    #[test]
+    fn a_compiler_that_names_the_awaited_future_differently_leaves_the_line_and_a_note() {
+        let states = states_of_another_compiler(&[("__awaitee", "__awaited")], "shapes::stem::{async_fn_env#0}");
+        let suspended = states.last().expect("four states");
+        assert!(suspended.line.is_some() && suspended.awaits.is_empty(), "{suspended:#?}");
+        assert_eq!(suspended.note.as_deref(), Some("the debug information does not say what it awaits"));
+    }
+
+    #[test]
+    fn a_compiler_that_names_the_states_differently_leaves_their_lines() {
+        let names = [("Suspend0", "Waiting0"), ("Unresumed", "Unstarted")];
+        let states = states_of_another_compiler(&names, "shapes::stem::{async_fn_env#0}");
+        let suspended = states.last().expect("four states");
+        assert!(suspended.line.is_some() && suspended.awaits[0].line.is_some(), "{suspended:#?}");
     }
 }

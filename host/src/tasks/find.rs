@@ -1,10 +1,12 @@
 //! The tasks of every board of a halted system.
-use super::chain::{Follower, function_name};
+use super::chain::Follower;
+use super::function_name::function_name;
+use super::link::{Link, LinkKind};
 use super::storage::{Header, Pool, Storage, header, pender_context, pools};
 use super::{Task, TaskReport, TaskState};
 use crate::backtrace::{Backtrace, FrameKind};
 use crate::debug_info::DebugInfo;
-use crate::dwarf::{DebugTypes, FutureIndex, Line, Place};
+use crate::dwarf::{DebugTypes, FutureIndex, Line, Place, Type};
 use crate::{Board, Cut, MemoryError, NodeAddress, System, SystemError};
 
 /// A task that was found, and what its header says.
@@ -92,6 +94,19 @@ pub(super) struct Look<'a> {
 }
 
 impl Look<'_> {
+    /// The compiler that built the firmware, with its version.
+    fn compiler(&self) -> Option<&str> {
+        self.index.producers.iter().find(|name| name.contains("rustc")).map(String::as_str)
+    }
+
+    /// A note on what is not understood, with the compiler that it may be due to.
+    fn with_compiler(&self, note: &str) -> String {
+        match self.compiler() {
+            Some(name) => format!("{note}; the firmware was built by {name}"),
+            None => note.to_owned(),
+        }
+    }
+
     fn tasks(
         &self,
         board: &mut Board,
@@ -100,12 +115,13 @@ impl Look<'_> {
     ) -> Result<Vec<Task>, MemoryError> {
         let pools = pools(self.types, self.index);
         if pools.is_empty() {
-            let compiler = self.index.producers.iter().find(|name| name.contains("rustc"));
-            let why = match compiler {
+            let path = board.firmware().path.display();
+            let why = match self.compiler() {
+                Some(_) if !self.types.has_types() => format!(
+                    "{path} has debug information of lines only; set `debug = 2` in the profile that it is built with"
+                ),
                 Some(name) => format!("the debug information of {name} has no task of embassy-executor"),
-                None => {
-                    format!("{} has no debug information; build it with `debug = 2`", board.firmware().path.display())
-                }
+                None => format!("{path} has no debug information; build it with `debug = 2`"),
             };
             notes.push(format!("board {}: {why}", board.name()));
         }
@@ -145,17 +161,24 @@ impl Look<'_> {
             stale: None,
         };
         // Every header has the same form, so any type of storage will do to read one of a future that is not known.
-        let Some(any) = pool.storage.or_else(|| self.index.storages.values().next().copied()) else { return Ok(()) };
+        let Some(any) = pool.storage.or_else(|| self.index.storages.values().next().copied()) else {
+            let mut unknown = task(0, 1, pool.address);
+            unknown.state = TaskState::Unknown;
+            unknown.note = Some(self.with_compiler("the debug information does not describe its storage"));
+            let place = Place { address: pool.address, ty: pool.holder };
+            seen.push(Seen { task: unknown, place, header: Header::UNKNOWN, core: None });
+            return Ok(());
+        };
         let first = header(reader, Place { address: pool.address, ty: any })?;
         let told = first.and_then(|first| self.index.pollers.iter().find(|poller| poller.code.start == first.poll));
         let Some(storage) = pool.storage.or(told.map(|poller| poller.storage)) else {
             let mut unknown = task(0, 1, pool.address);
             if first.is_some_and(|first| first.is_spawned) {
                 unknown.state = TaskState::Unknown;
-                unknown.note = Some("the debug information does not say which future it is".into());
+                unknown.note = Some(self.with_compiler("the debug information does not say which future it is"));
             }
-            let header = Header { is_spawned: false, is_queued: false, executor: 0, poll: 0 };
-            seen.push(Seen { task: unknown, place: Place { address: pool.address, ty: any }, header, core: None });
+            let place = Place { address: pool.address, ty: any };
+            seen.push(Seen { task: unknown, place, header: Header::UNKNOWN, core: None });
             return Ok(());
         };
         for Storage { place, index, of } in pool.places(self.types, storage) {
@@ -189,6 +212,7 @@ impl Look<'_> {
         match seen.task.state {
             TaskState::Ended | TaskState::NeverSpawned | TaskState::Unknown => {}
             TaskState::Running => {
+                seen.task.note = seen.core.and_then(|core| crash(board, core)).or(seen.task.note.take());
                 let backtrace = backtraces.iter().find(|(core, _)| Some(*core) == seen.core).and_then(|(_, of)| *of);
                 seen.task.backtrace = backtrace.cloned();
                 seen.task.line = backtrace.and_then(|of| running_line(of, &seen.task.path));
@@ -199,24 +223,32 @@ impl Look<'_> {
                 let mut follower = Follower::new(self.types, self.index, board.memory());
                 let chain = follower.chain(inside(self.types, future));
                 seen.task.line = chain.line.clone();
-                if let Some(note) = &chain.note
-                    && note.starts_with("damaged")
-                {
-                    let rustc = self.index.producers.iter().find(|name| name.contains("rustc"));
-                    seen.task.note = Some(match rustc {
-                        Some(name) => format!("{note}; the firmware was built by {name}"),
-                        None => note.clone(),
-                    });
-                }
+                let unclear = unclear(&chain).or_else(|| {
+                    let is_enum = matches!(self.types.get(inside(self.types, future).ty), Type::Choice(_));
+                    (is_enum && chain.kind == LinkKind::Future).then_some("the debug information does not say its line")
+                });
+                seen.task.note = unclear.map(|note| self.with_compiler(note)).or(seen.task.note.take());
                 seen.task.chain = Some(chain);
             }
         }
     }
 }
 
+/// What a core has crashed with, if it has: the task that it was polling will not go on.
+fn crash(board: &mut Board, core: usize) -> Option<String> {
+    let fault = board.node(core).ok()?.fault?;
+    let what = fault.describe(board.memory()).unwrap_or_else(|error| error.to_string());
+    Some(format!("its core has crashed: {what}"))
+}
+
+/// What is wrong with a chain of futures, if anything is: memory is damaged, or another compiler describes it differently.
+fn unclear(chain: &Link) -> Option<&str> {
+    let mut notes = chain.walk().into_iter().filter_map(|(_, link)| link.note.as_deref());
+    notes.find(|note| note.starts_with("damaged") || note.starts_with("the debug information does not"))
+}
+
 /// The future in its cell, through what is around it.
 fn inside(types: &DebugTypes, cell: Place) -> Place {
-    use crate::dwarf::Type;
     let Type::Struct { parameters, .. } = types.get(cell.ty) else { return cell };
     match parameters.first() {
         // The cell holds nothing else, so it begins where the future does.

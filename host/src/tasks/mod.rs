@@ -6,7 +6,9 @@
 mod awaited;
 mod chain;
 mod circle;
+mod combined;
 mod find;
+mod function_name;
 mod link;
 mod named;
 mod place;

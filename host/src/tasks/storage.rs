@@ -10,6 +10,8 @@ pub(super) struct Pool {
     pub path: String,
     pub address: u64,
     size: u64,
+    /// The type of the whole pool.
+    pub holder: TypeId,
     /// The `TaskStorage<F>`, unless only a running task can tell.
     pub storage: Option<TypeId>,
 }
@@ -31,6 +33,11 @@ pub(super) struct Header {
     pub executor: u64,
     /// The function that polls it, without the Thumb bit.
     pub poll: u64,
+}
+
+impl Header {
+    /// Of a task that is not understood.
+    pub const UNKNOWN: Self = Self { is_spawned: false, is_queued: false, executor: 0, poll: 0 };
 }
 
 /// The pools of a firmware, by address.
@@ -64,7 +71,7 @@ fn pool(types: &DebugTypes, index: &FutureIndex, of: &Static) -> Option<Pool> {
     };
     let path = if is_macro { outside } else { of.path.as_str() };
     let size = types.size(of.place.ty)?;
-    Some(Pool { path: path.to_owned(), address: of.place.address, size, storage })
+    Some(Pool { path: path.to_owned(), address: of.place.address, size, holder: of.place.ty, storage })
 }
 
 /// The future of a task by the macro's own names: what its closure returns, or the inner function's state machine.

@@ -227,6 +227,38 @@ pub const DEMOS: &[Demo] = &[
     },
 ];
 
+/// After which event the task `steps` of `waits` is suspended at which lines, from the outside: every event has another line.
+/// The last two events come in a function that two others await, so the event before them decides as well.
+const STEPS: &[(&str, &[&str])] = &[
+    ("timer", &["Timer::after_micros(700)"]),
+    ("select", &["select(Timer::after_micros(800)"]),
+    ("join", &["join(Timer::after_micros(500)"]),
+    ("even", &["Timer::after_micros(600)"]),
+    ("odd", &["Timer::after_micros(601)"]),
+    ("below", &["below(agent, turn).await", "Timer::after_micros(650)"]),
+    ("above", &["below(agent, turn).await", "Timer::after_micros(750)"]),
+    ("part", &["Timer::after_micros(400 + part)"]),
+    ("below bottom", &["below(agent, turn).await", "bottom(agent, turn).await", "Timer::after_micros(550)"]),
+    ("below last", &["below(agent, turn).await", "bottom(agent, turn).await", "Timer::after_micros(450)"]),
+    ("part bottom", &["pin!(bottom(agent, turn))+2", "Timer::after_micros(550)"]),
+    ("part last", &["pin!(bottom(agent, turn))+2", "Timer::after_micros(450)"]),
+];
+
+/// The lines at which `steps` is suspended after these events of its node, and the events that say so.
+pub fn step(source: &str, node: &Value, events: &[Value]) -> Option<(String, Vec<u64>)> {
+    let named = events.iter().rev().filter(|event| event["node"] == *node);
+    let mut named =
+        named.filter_map(|event| event["action"].as_str().unwrap().strip_prefix("trace(")?.split(')').next());
+    let last = named.next()?;
+    let is_below = |name: &str| name == "bottom" || name == "last";
+    let key = match is_below(last) {
+        true => format!("{} {last}", named.find(|name| !is_below(name))?),
+        false => last.to_owned(),
+    };
+    let (_, texts) = STEPS.iter().find(|(event, _)| *event == key)?;
+    Some((key, texts.iter().map(|text| line(source, text)).collect()))
+}
+
 /// The line that a text of the source names.
 pub fn line(source: &str, text: &str) -> u64 {
     let (text, further) = match text.rsplit_once('+') {

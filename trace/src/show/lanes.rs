@@ -42,6 +42,8 @@ pub struct Mark<'a> {
     pub notes: Vec<&'a Note>,
     /// It is highlighted: what is written beside it.
     pub marked: Option<String>,
+    /// It did not happen before the event whose past is marked.
+    pub is_later: bool,
 }
 
 /// An arrow between lanes: its ends are numbers of marks.
@@ -125,7 +127,9 @@ impl<'a> Lanes<'a> {
                 let lane = lane_of[&history.events[*place].id.node];
                 lanes[lane].push(marks.len());
                 let marked = selection.marked.get(place).cloned();
-                marks.push(Mark { place: *place, lane, row, notes: before.remove(place).unwrap_or_default(), marked });
+                let is_later = selection.past_of.is_some_and(|of| *place != of && !history.before(*place, of));
+                let notes = before.remove(place).unwrap_or_default();
+                marks.push(Mark { place: *place, lane, row, notes, marked, is_later });
             }
             rows = rows.max(row + 1);
             at += group.len();

@@ -1,5 +1,5 @@
 //! Program and elaborated graph as one self-contained SVG: a column for each group, actions in the order they first happened.
-use super::style::{STYLE, escape, width};
+use super::style::{escape, style, width};
 use super::{Arc, Graph};
 use crate::EdgeKind;
 use std::fmt::Write as _;
@@ -26,8 +26,9 @@ pub fn graph_svg(graph: &Graph, title: &str) -> String {
     let (wide, high) = (plan.wide.max(width(title) * 1.2 + 2.0 * EDGE), plan.high);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide:.0} {high:.0}\" width=\"{wide:.0}\" height=\"{high:.0}\" \
-         role=\"img\"><style>{STYLE}</style><rect width=\"100%\" height=\"100%\" fill=\"var(--bg)\"/>\n\
+         role=\"img\"><style>{}</style><rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n\
          <text class=\"title\" x=\"{EDGE}\" y=\"28\">{}</text>\n{body}</svg>\n",
+        style(),
         escape(title)
     )
 }

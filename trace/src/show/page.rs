@@ -1,5 +1,5 @@
 //! A page around a picture, with everything in it: no file beside it, nothing from the network.
-use super::style::{STYLE, escape};
+use super::style::{self, escape};
 use crate::Printable;
 use serde_json::Value;
 
@@ -71,10 +71,10 @@ pub(super) fn page(
     };
     // A script ends at the first `</script`, wherever it stands.
     let data = printable(data).to_string().replace('<', "\\u003c");
-    let (title, summary) = (escape(title), escape(summary));
+    let (title, summary, common) = (escape(title), escape(summary), style::style());
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <meta name=\"color-scheme\" content=\"light dark\"><title>{title}</title><style>{STYLE}{style}</style></head>\n\
+         <meta name=\"color-scheme\" content=\"light dark\"><title>{title}</title><style>{common}{style}</style></head>\n\
          <body><header><b>{title}</b><span>{summary}</span><input id=\"find\" placeholder=\"left0#41\" aria-label=\"find an event\">{notes}</header>\n\
          <main><div id=\"stage\">{picture}</div><pre id=\"side\"></pre></main>\n\
          <script>\nconst data={data};{PAN_ZOOM}{script}</script></body></html>\n"

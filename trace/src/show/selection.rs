@@ -13,6 +13,8 @@ pub struct Selection {
     pub after: usize,
     /// The event that it was made for, if it was made for one.
     pub about: Option<usize>,
+    /// The event whose causal past is marked: what did not happen before it is drawn faintly.
+    pub past_of: Option<usize>,
     /// Events that are highlighted, with what is written beside them.
     pub marked: BTreeMap<usize, String>,
     /// Pairs of events that nothing orders, joined by a line.
@@ -75,7 +77,7 @@ impl Selection {
     /// ```
     #[must_use]
     pub fn within(self, bounds: Bounds) -> Self {
-        let Self { places, before, after, about, marked, unordered } = self;
+        let Self { places, before, after, about, past_of, marked, unordered } = self;
         let first = bounds.from.map_or(0, |from| places.partition_point(|place| *place < from));
         let end = bounds.to.map_or(places.len(), |to| places.partition_point(|place| *place <= to)).max(first);
         let room = bounds.most.unwrap_or(usize::MAX).min(end - first);
@@ -93,6 +95,7 @@ impl Selection {
             before: before + start,
             after: after + places.len() - start - room,
             about: bounds.around.or(about).or(bounds.to.filter(|_| bounds.from.is_none())),
+            past_of,
             marked,
             unordered,
         }

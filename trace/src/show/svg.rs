@@ -3,7 +3,7 @@
 use super::Selection;
 use super::labels::{BESIDE, EDGE, columns, details, label, short, sides, span};
 use super::lanes::{Arrow, Lanes};
-use super::style::{STYLE, escape, width};
+use super::style::{escape, style, width};
 use crate::History;
 use std::fmt::Write as _;
 use stillpoint_core::EventKind;
@@ -76,8 +76,9 @@ impl<'a> Drawing<'a> {
         let width = lanes_end.max(widest(&notes) + 2.0 * EDGE).max(width(&self.heading()) * 1.2 + 2.0 * EDGE);
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-             height=\"{height:.0}\" role=\"img\"><style>{STYLE}</style>\
-             <rect width=\"100%\" height=\"100%\" fill=\"var(--bg)\"/>\n{body}</svg>\n"
+             height=\"{height:.0}\" role=\"img\"><style>{}</style>\
+             <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n{body}</svg>\n",
+            style()
         );
         Picture { svg, width, height }
     }
@@ -121,7 +122,7 @@ impl<'a> Drawing<'a> {
             let said: Vec<String> = mark.notes.iter().map(|note| note.say(&self.lanes.history.header)).collect();
             let _ = writeln!(
                 body,
-                "<g class=\"note\"><line class=\"lane\" style=\"stroke:var(--bg);stroke-width:4\" x1=\"{x:.0}\" y1=\"{y1:.0}\" x2=\"{x:.0}\" \
+                "<g class=\"note\"><line class=\"lane\" style=\"stroke:#ffffff;stroke:var(--bg);stroke-width:4\" x1=\"{x:.0}\" y1=\"{y1:.0}\" x2=\"{x:.0}\" \
                  y2=\"{y2:.0}\"/><line class=\"lost\" x1=\"{x:.0}\" y1=\"{y1:.0}\" x2=\"{x:.0}\" y2=\"{y2:.0}\"/>\
                  <text class=\"label warn\" x=\"{:.0}\" y=\"{:.0}\">{}<title>{}</title></text></g>",
                 x + BESIDE,
@@ -141,7 +142,7 @@ impl<'a> Drawing<'a> {
         let right = self.x.last().map_or(0.0, |x| x + self.reach(self.x.len() - 1, true) + EDGE);
         let _ = writeln!(
             body,
-            "<rect x=\"0\" y=\"42\" width=\"{right:.0}\" height=\"30\" fill=\"var(--bg)\" opacity=\".85\"/>"
+            "<rect x=\"0\" y=\"42\" width=\"{right:.0}\" height=\"30\" class=\"ground\" opacity=\".85\"/>"
         );
         for (node, x) in self.lanes.nodes.iter().zip(&self.x) {
             let name = escape(&self.lanes.history.node_name(*node));
@@ -190,13 +191,19 @@ impl<'a> Drawing<'a> {
                 (if sent { "msg away" } else { "msg open" }, (at.0 + side * 26.0, at.1 - ROW * 0.45), at, true)
             }
         };
+        let ends = match *arrow {
+            Arrow::Hidden { from, to } | Arrow::Data { from, to } | Arrow::Message { from, to } => [from, to],
+            Arrow::Leaves { from, .. } => [from, from],
+            Arrow::Comes { to, .. } => [to, to],
+        };
+        let later = if ends.iter().any(|end| self.lanes.marks[*end].is_later) { " later" } else { "" };
         let length = ((to.0 - from.0).powi(2) + (to.1 - from.1).powi(2)).sqrt().max(1.0);
         let (dx, dy) = ((to.0 - from.0) / length, (to.1 - from.1) / length);
         // The arrow ends at the rim of the dot.
         let tip = if head { (to.0 - dx * 6.0, to.1 - dy * 6.0) } else { to };
         let _ = write!(
             body,
-            "<g class=\"message\" id=\"m{number}\"><line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
+            "<g class=\"message{later}\" id=\"m{number}\"><line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
             from.0, from.1, tip.0, tip.1
         );
         if head {
@@ -230,9 +237,10 @@ impl<'a> Drawing<'a> {
             (None, true) => " about",
             (None, false) => "",
         };
+        let later = if mark.is_later { " later" } else { "" };
         let _ = write!(
             body,
-            "<g class=\"event{about}\" id=\"e{at}\"><title>{}</title>",
+            "<g class=\"event{about}{later}\" id=\"e{at}\"><title>{}</title>",
             escape(&details(history, mark.place))
         );
         let kind = match event.kind() {

@@ -71,6 +71,21 @@ fn the_diagram_of_a_small_history() {
     expect_file("src/show/golden/diagram.txt", &(diagram(&history, &Selection::all(&history)).join("\n") + "\n"));
 }
 
+#[test]
+fn what_did_not_happen_before_the_chosen_event_is_drawn_faintly() {
+    let history = example();
+    let chosen = history.events.len() / 2;
+    let selection = Selection { past_of: Some(chosen), ..Selection::all(&history) };
+    let lanes = Lanes::new(&history, &selection);
+    let past: Vec<usize> = history.past(chosen).chain([chosen]).collect();
+    for mark in &lanes.marks {
+        assert_eq!(mark.is_later, !past.contains(&mark.place), "event at {}", mark.place);
+    }
+    let drawn = svg(&history, &selection, "example").svg;
+    assert_eq!(drawn.matches("class=\"event later\"").count(), history.events.len() - past.len());
+    assert!(past.len() > 1 && past.len() < history.events.len(), "the example has both");
+}
+
 /// The picture of the README: it cannot rot, for it is drawn here.
 #[test]
 fn the_picture_in_the_documentation_is_what_is_drawn() {

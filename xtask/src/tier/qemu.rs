@@ -1,7 +1,7 @@
 //! Real firmware on two emulated boards with two cores each, halted and resumed through probe-rs.
 use super::{Tier, test_command};
 use crate::command;
-use crate::firmware::Firmware;
+use crate::firmware::{Firmware, OTHER_PROFILES};
 use crate::footprint::kit_in;
 use crate::qemu;
 use crate::toolchain::{CORTEX_M33, Toolchain};
@@ -31,6 +31,11 @@ fn run() -> anyhow::Result<()> {
     Firmware::sabotaged().build(toolchain)?;
     Firmware::stock_executor().build(toolchain)?;
     let partial = Firmware::example("token_ring").with_only("enabled").build(toolchain)?;
+    let mut profiles = None;
+    for profile in OTHER_PROFILES {
+        let elf = Firmware::example("waits").with_profile(profile).build(toolchain)?;
+        profiles = elf.parent().and_then(Path::parent).map(Path::to_owned);
+    }
     let folder_of = |images: &[(String, PathBuf)]| {
         images.first().and_then(|(_, elf)| elf.parent().map(Path::to_owned)).context("the agent has no examples")
     };
@@ -40,6 +45,7 @@ fn run() -> anyhow::Result<()> {
     cargo.args(["--features", "qemu-tests"]);
     cargo.env("STILLPOINT_FIRMWARE", folder).env("STILLPOINT_PLAIN_FIRMWARE", plain);
     cargo.env("STILLPOINT_PARTIAL_FIRMWARE", partial);
+    cargo.env("STILLPOINT_PROFILES_FIRMWARE", profiles.context("waits was built with other profiles")?);
     // Each test starts two machines with two busy cores each: one after the other.
     cargo.args(["--", "--test-threads", "1"]);
     Ok(command::run(&mut cargo)?)

@@ -17,7 +17,7 @@ struct Answer {
     in_flight: usize,
     missing: Vec<Missing>,
     /// Nodes that are there, but did not come to the halt.
-    late: Vec<String>,
+    late: Vec<Late>,
     /// Why there is no certificate, though every node is there.
     violation: Option<String>,
     /// From the start of the command until its answer.
@@ -43,6 +43,13 @@ struct Node {
     event: u32,
     /// By whom it was reached: the host's command or a node's marker; nobody, if an event of its own began the halt.
     reached_by: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Late {
+    node: String,
+    /// What it does instead, or which marker it lacks.
+    why: String,
 }
 
 #[derive(Serialize)]
@@ -101,7 +108,7 @@ fn summary(halted: &Halted, attached: Duration, took: Duration) -> Answer {
         channels: proof.map_or(0, |proof| proof.channels.len()),
         in_flight: proof.map_or(0, |proof| proof.channels.iter().map(|channel| channel.in_flight.len()).sum()),
         missing: missing.collect(),
-        late: halted.waiting.clone(),
+        late: halted.waiting.iter().map(|late| Late { node: late.node.clone(), why: late.why.clone() }).collect(),
         violation: halted.proof.as_ref().and_then(|proof| proof.as_ref().err().map(ToString::to_string)),
         milliseconds: milliseconds(took),
         parts: Parts {
@@ -119,10 +126,10 @@ impl Report for Answer {
         let width = self.nodes.iter().map(|node| node.name.len()).max().unwrap_or(0);
         for Node { name, event, reached_by, .. } in &self.nodes {
             write!(f, "{}{name:width$}{:#}  event {event:<8}", paint::NAME, paint::NAME)?;
-            match (self.late.contains(name), reached_by) {
-                (true, _) => writeln!(f, " {}not in the halt{:#}", paint::BAD, paint::BAD)?,
-                (false, Some(by)) => writeln!(f, " reached by {by}")?,
-                (false, None) => writeln!(f, " initiated")?,
+            match (self.late.iter().find(|late| late.node == *name), reached_by) {
+                (Some(late), _) => writeln!(f, " {}not in the halt: {}{:#}", paint::BAD, late.why, paint::BAD)?,
+                (None, Some(by)) => writeln!(f, " reached by {by}")?,
+                (None, None) => writeln!(f, " initiated")?,
             }
         }
         for Missing { board, nodes, why } in &self.missing {
@@ -151,7 +158,8 @@ impl Report for Answer {
             Some(violation) => violation.clone(),
             None => {
                 let missing = self.missing.iter().flat_map(|missing| &missing.nodes);
-                let absent: Vec<&str> = missing.chain(&self.late).map(String::as_str).collect();
+                let absent: Vec<&str> =
+                    missing.chain(self.late.iter().map(|late| &late.node)).map(String::as_str).collect();
                 format!("without {}", absent.join(", "))
             }
         };

@@ -132,6 +132,51 @@ fn a_duplicated_token_is_found_where_it_happens_and_ever_after() {
     bad_input(&bench);
 }
 
+/// The wait for other nodes is part of it: an event is decided on when everything before it was read.
+#[test]
+fn a_violation_halts_a_running_ring_within_50_ms_of_its_record_being_read() {
+    let bench = Bench::new("token_ring");
+    bench.write_words(&["bug=duplicate"]);
+    std::fs::write(bench.path("ring.model"), RING).unwrap();
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    let checked = bench.run(["check", "ring.model", "--live", "--halt", "--json"]).expect(1);
+    checked.expect_err("not live  ring.model:5: model ring");
+    checked.expect_err("is concurrent with taken");
+    checked.expect_err("certified");
+    let json = checked.json();
+    let never = outcome(&json, "not parallel (taken, taken)");
+    assert_eq!((never["verdict"].as_str(), number(never, "failed")), (Some("FAILS"), 1), "{json:#}");
+    assert_eq!(outcome(&json, "model ring")["verdict"], "not checked");
+    let after = json["halt_after_ms"].as_f64().expect("the halt began");
+    println!("the halt began {after:.1} ms after the record was read");
+    assert!(after < 50.0, "{after} ms");
+    // The nodes are halted by that very halt, and go on when told to.
+    bench.run(["cut"]).expect(0);
+    bench.run(["resume"]).expect(0);
+    bench.expect_progress();
+}
+
+#[test]
+fn a_correct_ring_holds_while_it_runs_and_is_neither_halted_nor_taken_from_a_recorder() {
+    let bench = Bench::running("token_ring");
+    let holds = "event taken = *:trace(\"token taken\") not parallel (taken, taken)";
+    let live = ["check", "-e", holds, "--live", "--halt", "--seconds", "2"];
+    bench.run(live).expect(0).expect_out("1 of 1 checks hold so far");
+    let json = bench.run(live.into_iter().chain(["--json"])).expect(0).json();
+    assert!(number(outcome(&json, "not parallel"), "events") > 10, "{json:#}");
+    assert_eq!(json["halt"], Value::Null);
+    // The rings still have their first record for a recorder.
+    bench.run(["trace", "record", "run.trace", "--events", "100"]).expect(0);
+    bench.run(["check", "-e", holds, "run.trace"]).expect(0);
+    // A check that needs the finished recording is named, and counts as not told.
+    let left = bench.run(["check", "-e", "parallel (left0:send, right0:send)", "--live", "--seconds", "1"]).expect(1);
+    left.expect_err("concurrent events may come until the end");
+    left.expect_out("0 of 1 checks hold so far, 1 not checked");
+    bench.run(["check", "-e", holds, "--live", "run.trace", "run.trace"]).expect(2);
+    bench.expect_progress();
+}
+
 /// Recordings and questions that are not what they should be: said, and never taken for good.
 fn bad_input(bench: &Bench) {
     let check = |args: &[&str]| -> Done { bench.run(["check"].iter().chain(args)) };

@@ -123,7 +123,7 @@ impl Node {
             undelivered: word(phase + 12),
             refused: word(phase + 20),
             order: names.take(count).map(NodeId).collect(),
-            recording: Recording::from_words([word(ControlLayout::RECORDING), word(ControlLayout::RECORDING + 4)]),
+            recording: Recording::from_words(std::array::from_fn(|at| word(ControlLayout::RECORDING + 4 * at))),
             log: (word(ControlLayout::LOG), word(ControlLayout::LOG + 4)),
             text: (word(ControlLayout::LOG + 8), word(ControlLayout::LOG + 12)),
             bell: (word(ControlLayout::LOG + 16), word(ControlLayout::LOG + 20)),

@@ -2,7 +2,7 @@
 //! what cannot be read says so.
 mod cli;
 
-use cli::{Bench, Done};
+use cli::{Bench, Done, wait_for};
 use serde_json::Value;
 
 /// The token goes round in order, from the first time on. It crosses to the other board by way of left0 and right0, which so
@@ -223,4 +223,100 @@ fn numbers_go_down_the_pipeline_and_never_up() {
     let both = bench.run(["detect", "producer.count > 10 & sink.count == 5", "run.trace", "--json"]).expect(0).json();
     assert_eq!(both["possibly"], "yes");
     assert!(both["steps"].as_u64().unwrap() < 100_000, "{}", both["steps"]);
+}
+
+/// Number 300 is the hundredth that reaches the sink. The producer counts a number after it sent it, so it had counted 299 of them
+/// before, and whether it had counted the three hundredth nothing decides.
+#[test]
+fn an_order_and_a_conjunction_have_one_answer_from_break_check_and_detect() {
+    let bench = Bench::new("pipeline");
+    bench.write_words_of_each(&[], &["halt-at=2"]);
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    wait_for("the sink halts the system", || Ok((bench.run(["cut"]).code == Some(0)).then_some(()))).unwrap();
+    let (yes, no) = ("producer.count == 299 -> sink.count == 100", "producer.count == 300 -> sink.count == 100");
+    let at_once = "sink.count == 100 & sink.sum != 0";
+    for expression in [no, yes, at_once] {
+        bench.run(["break", expression, "--no-wait"]).expect(0);
+    }
+    bench.run(["resume"]).expect(0);
+    let fired = || bench.run(["break", "list"]).expect(0).out;
+    wait_for("a breakpoint fires", || Ok(fired().contains("fired").then_some(()))).unwrap();
+    let listed = fired();
+    bench.run(["trace", "record", "run.trace", "--seconds", "1"]).expect(0);
+    let detected = |expression: &str, code: i32| {
+        let json = bench.run(["detect", expression, "run.trace", "--json"]).expect(code).json();
+        let events = json["found"][0]["events"].as_array().cloned().unwrap_or_default();
+        let number = |event: &Value| event["id"]["number"].as_u64().unwrap() & 0xFF_FFFF;
+        (json["possibly"].as_str().unwrap().to_owned(), events.iter().map(number).collect::<Vec<u64>>())
+    };
+    let check = |text: &str, code: i32| bench.run(["check", "-e", text, "run.trace", "--json"]).expect(code).json();
+    // The order that is there: the same two events.
+    let (possibly, events) = detected(yes, 0);
+    let [earlier, later] = events[..] else { panic!("{events:?}") };
+    assert_eq!(possibly, "yes");
+    let stages: Vec<String> =
+        listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for stage in [format!("stage 1 producer event {earlier} "), format!("stage 2 sink event {later} ")] {
+        assert!(stages.iter().any(|line| line.starts_with(&stage)), "{stage:?} is not in\n{listed}");
+    }
+    let held = check("pred sink.count == 100 { producer.count == 299 }", 0);
+    assert_eq!(number(&held["checks"][0], "events"), 1);
+    // The order that is not.
+    assert_eq!(detected(no, 1).0, "no");
+    assert_eq!(check("pred sink.count == 100 { producer.count == 300 }", 1)["checks"][0]["verdict"], "fails");
+    assert!(
+        !stages.iter().any(|line| line.starts_with(&format!("stage 2 sink event {later} ")) && line.contains("300"))
+    );
+    assert_eq!(listed.matches("fired").count(), 2, "{listed}");
+    // A conjunction of one node: the very event.
+    assert_eq!(detected(at_once, 0), ("yes".into(), vec![later]));
+    let one = check("pred sink.(count == 100 && sum != 0) { producer.count == 299 }", 0);
+    assert_eq!(number(&one["checks"][0], "events"), 1);
+    // Of two nodes: none can be stopped at, and the other two agree.
+    let (at_once, never) = ("producer.count == 300 & sink.count == 100", "producer.count == 150 & sink.count == 100");
+    bench.run(["break", at_once, "--no-wait"]).expect(2).expect_err("detect");
+    assert_eq!((detected(at_once, 0).0.as_str(), detected(never, 1).0.as_str()), ("yes", "no"));
+    check("parallel (producer.count == 300, sink.count == 100)", 0);
+    check("not parallel (producer.count == 150, sink.count == 100)", 0);
+    bench.run(["resume"]).expect(0);
+}
+
+#[test]
+fn a_model_learned_from_good_runs_of_a_two_phase_commit_names_the_forgotten_vote_first() {
+    let bench = Bench::new("two_phase");
+    let record = |words: &[&str], file: &str| {
+        bench.write_words(words);
+        bench.run(["up"]).expect(0);
+        bench.run(["run"]).expect(0);
+        let is_over = || {
+            let said = bench.run(["log", "--node", "coordinator"]).expect(0).out;
+            Ok(said.contains("round 4 is").then_some(()))
+        };
+        wait_for("the rounds are over", is_over).unwrap();
+        bench.run(["trace", "record", file, "--seconds", "1"]).expect(0);
+        bench.run(["down"]).expect(0);
+    };
+    let good = ["good1.trace", "good2.trace", "good3.trace", "good4.trace"];
+    for file in good {
+        record(&["rounds=4"], file);
+    }
+    bench.run(["learn", good[0], good[1], good[2], "-o", "commit.model"]).expect(0);
+    bench.run(["check", "commit.model", good[3]]).expect(0);
+    record(&["rounds=4", "bug=forget"], "bad.trace");
+    let found = bench.run(["check", "commit.model", "bad.trace", "--json"]).expect(1).json();
+    let first = found["first"].to_string();
+    assert!(first.contains("decides to commit") && first.contains("coordinator"), "{first}");
+    // A breakpoint and a model use the spans of the stores.
+    let spans = "pred coordinator:leave(round)^i { store1:enter(prepared)^i, store3:enter(prepared)^i }";
+    bench.run(["check", "-e", spans, good[0]]).expect(0).expect_out("(4 events)");
+    bench.run(["check", "-e", "pred store1:enter(prepared)^1 { store1:leave(prepared) }", good[0]]).expect(1);
+    let drawn = bench.run(["show", good[0], "--collapse", "--only", "nodes=store1"]).expect(0);
+    drawn.expect_out("enter(prepared)");
+    bench.write_words(&["rounds=1000"]);
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    let fired = bench.run(["break", "coordinator:enter(round) -> store3:leave(prepared)"]).expect(0);
+    fired.expect_out("stage 2  store3");
+    bench.run(["resume"]).expect(0);
 }

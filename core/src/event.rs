@@ -165,7 +165,7 @@ impl KindSet {
     /// Every kind.
     pub const ALL: Self = Self((1 << EventKind::ALL.len()) - 1);
     /// Every kind that class `Full` records: all but what only replay needs.
-    pub const ORDINARY: Self = Self((1 << EventKind::Poll as u32) - 1 | 1 << EventKind::Leave as u32);
+    pub const ORDINARY: Self = Self(((1 << EventKind::Poll as u32) - 1) | (1 << EventKind::Leave as u32));
 
     /// Whether `kind` is in the set.
     #[must_use]

@@ -312,7 +312,9 @@ fn a_model_learned_from_good_runs_of_a_two_phase_commit_names_the_forgotten_vote
     bench.run(["check", "-e", spans, good[0]]).expect(0).expect_out("(4 events)");
     bench.run(["check", "-e", "pred store1:enter(prepared)^1 { store1:leave(prepared) }", good[0]]).expect(1);
     let drawn = bench.run(["show", good[0], "--collapse", "--only", "nodes=store1"]).expect(0);
+    // The coordinator's decision lies between two events of `prepared`, and nothing between those of `apply`.
     drawn.expect_out("enter(prepared)");
+    drawn.expect_out("span(apply), 3 events");
     bench.write_words(&["rounds=1000"]);
     bench.run(["up"]).expect(0);
     bench.run(["run"]).expect(0);

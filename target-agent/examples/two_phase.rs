@@ -7,7 +7,7 @@
 //! The coordinator asks, the stores vote, and it decides: to commit if all said yes. store2 passes on to store3, and its
 //! vote is that of both. store1 says no in every fourth round, store3 in every third. What you see in the logs: what became
 //! of each of the first rounds, at each node (`two_phase.out`). A round is the span `round` of the coordinator; a store is `prepared`
-//! from its vote until it did what was decided.
+//! from its vote until it did what was decided, and applies that in the span `apply`, which `show --collapse` draws as one event.
 //!
 //! Words of the command line: `board=A` or `board=B`, `rounds=N` (12), after which all idle, and
 //! - `bug=forget`: the coordinator keeps the last vote only. It so forgets that store1 said no.
@@ -126,6 +126,7 @@ fn vote(agent: &Agent, yes: bool) -> bool {
 }
 
 fn act(agent: &Agent, round: u32, commit: bool) {
+    let _apply = span!(agent, "apply");
     if commit {
         trace!(agent, "commits");
     } else {

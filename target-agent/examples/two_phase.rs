@@ -101,10 +101,9 @@ async fn coordinate(agent: Agent, mut near: Peer, mut far: Peer, rounds: u32, fo
         let first = near.vote().await;
         let last = far.vote().await;
         let commit = if forgets { last } else { first && last };
-        if commit {
-            trace!(agent, "decides to commit");
-        } else {
-            trace!(agent, "decides to abort");
+        match commit {
+            true => trace!(agent, "decides to commit"),
+            false => trace!(agent, "decides to abort"),
         }
         near.tell(Message::Decide(commit)).await;
         far.tell(Message::Decide(commit)).await;
@@ -117,20 +116,18 @@ async fn coordinate(agent: Agent, mut near: Peer, mut far: Peer, rounds: u32, fo
 }
 
 fn vote(agent: &Agent, yes: bool) -> bool {
-    if yes {
-        trace!(agent, "votes yes");
-    } else {
-        trace!(agent, "votes no");
+    match yes {
+        true => trace!(agent, "votes yes"),
+        false => trace!(agent, "votes no"),
     }
     yes
 }
 
 fn act(agent: &Agent, round: u32, commit: bool) {
     let _apply = span!(agent, "apply");
-    if commit {
-        trace!(agent, "commits");
-    } else {
-        trace!(agent, "aborts");
+    match commit {
+        true => trace!(agent, "commits"),
+        false => trace!(agent, "aborts"),
     }
     if round <= LOGGED {
         defmt::info!("{} round {}", if commit { "commits" } else { "aborts" }, round);

@@ -32,7 +32,7 @@ pub enum EventKind {
     Access = 6,
     /// A watch changed; the argument is the watch, the value what it became.
     Watch = 7,
-    /// A marked function was entered; the argument is its tag.
+    /// A span began; the argument is its tag.
     Enter = 8,
     /// The node halted; the argument is the halt id.
     Halt = 9,
@@ -46,7 +46,7 @@ pub enum EventKind {
     LinkUp = 13,
     /// The link behind a port went down.
     LinkDown = 14,
-    /// A task was polled; the argument is the task. Recorded only in class `Replay`, as are all that follow.
+    /// A task was polled; the argument is the task. Recorded only in class `Replay`, as are the next four.
     Poll = 15,
     /// A receive found nothing on a port.
     RecvNone = 16,
@@ -56,11 +56,13 @@ pub enum EventKind {
     Now = 18,
     /// An input from outside the system; the value is what was read.
     Input = 19,
+    /// A span ended; the argument is its tag.
+    Leave = 20,
 }
 
 impl EventKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Local,
         Self::Send,
         Self::Receive,
@@ -81,6 +83,7 @@ impl EventKind {
         Self::SendFull,
         Self::Now,
         Self::Input,
+        Self::Leave,
     ];
 
     /// The kind with this number, if there is one.
@@ -162,7 +165,7 @@ impl KindSet {
     /// Every kind.
     pub const ALL: Self = Self((1 << EventKind::ALL.len()) - 1);
     /// Every kind that class `Full` records: all but what only replay needs.
-    pub const ORDINARY: Self = Self((1 << EventKind::Poll as u32) - 1);
+    pub const ORDINARY: Self = Self(((1 << EventKind::Poll as u32) - 1) | (1 << EventKind::Leave as u32));
 
     /// Whether `kind` is in the set.
     #[must_use]

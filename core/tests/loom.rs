@@ -53,7 +53,7 @@ impl Logging {
             clock: &[self.number],
             counts: &[],
             origins: &[],
-            recording: Recording::FULL,
+            recording: &Recording::FULL,
         };
         self.writer.push(&self.ring, &Event::local(self.number as u16), Ticks(self.number), &standing);
     }

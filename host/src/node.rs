@@ -124,7 +124,7 @@ impl Node {
             refused: word(phase + 20),
             is_halted_by_host: word(order_at) & BY_DEBUGGER != 0,
             order: names.take(count).map(NodeId).collect(),
-            recording: Recording::from_words([word(ControlLayout::RECORDING), word(ControlLayout::RECORDING + 4)]),
+            recording: Recording::from_words(std::array::from_fn(|at| word(ControlLayout::RECORDING + 4 * at))),
             log: (word(ControlLayout::LOG), word(ControlLayout::LOG + 4)),
             text: (word(ControlLayout::LOG + 8), word(ControlLayout::LOG + 12)),
             watches: watches.filter(|at| word(*at) != 0).map(|at| (word(at) as u16, word(at + 4) as i32)).collect(),

@@ -2,7 +2,7 @@
 //! what cannot be read says so.
 mod cli;
 
-use cli::{Bench, Done};
+use cli::{Bench, Done, wait_for};
 use serde_json::Value;
 
 /// The token goes round in order, from the first time on. It crosses to the other board by way of left0 and right0, which so
@@ -132,6 +132,51 @@ fn a_duplicated_token_is_found_where_it_happens_and_ever_after() {
     bad_input(&bench);
 }
 
+/// The wait for other nodes is part of it: an event is decided on when everything before it was read.
+#[test]
+fn a_violation_halts_a_running_ring_within_50_ms_of_its_record_being_read() {
+    let bench = Bench::new("token_ring");
+    bench.write_words(&["bug=duplicate"]);
+    std::fs::write(bench.path("ring.model"), RING).unwrap();
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    let checked = bench.run(["check", "ring.model", "--live", "--halt", "--json"]).expect(1);
+    checked.expect_err("not live  ring.model:5: model ring");
+    checked.expect_err("is concurrent with taken");
+    checked.expect_err("certified");
+    let json = checked.json();
+    let never = outcome(&json, "not parallel (taken, taken)");
+    assert_eq!((never["verdict"].as_str(), number(never, "failed")), (Some("FAILS"), 1), "{json:#}");
+    assert_eq!(outcome(&json, "model ring")["verdict"], "not checked");
+    let after = json["halt_after_ms"].as_f64().expect("the halt began");
+    println!("the halt began {after:.1} ms after the record was read");
+    assert!(after < 50.0, "{after} ms");
+    // The nodes are halted by that very halt, and go on when told to.
+    bench.run(["cut"]).expect(0);
+    bench.run(["resume"]).expect(0);
+    bench.expect_progress();
+}
+
+#[test]
+fn a_correct_ring_holds_while_it_runs_and_is_neither_halted_nor_taken_from_a_recorder() {
+    let bench = Bench::running("token_ring");
+    let holds = "event taken = *:trace(\"token taken\") not parallel (taken, taken)";
+    let live = ["check", "-e", holds, "--live", "--halt", "--seconds", "2"];
+    bench.run(live).expect(0).expect_out("1 of 1 checks hold so far");
+    let json = bench.run(live.into_iter().chain(["--json"])).expect(0).json();
+    assert!(number(outcome(&json, "not parallel"), "events") > 10, "{json:#}");
+    assert_eq!(json["halt"], Value::Null);
+    // The rings still have their first record for a recorder.
+    bench.run(["trace", "record", "run.trace", "--events", "100"]).expect(0);
+    bench.run(["check", "-e", holds, "run.trace"]).expect(0);
+    // A check that needs the finished recording is named, and counts as not told.
+    let left = bench.run(["check", "-e", "parallel (left0:send, right0:send)", "--live", "--seconds", "1"]).expect(1);
+    left.expect_err("concurrent events may come until the end");
+    left.expect_out("0 of 1 checks hold so far, 1 not checked");
+    bench.run(["check", "-e", holds, "--live", "run.trace", "run.trace"]).expect(2);
+    bench.expect_progress();
+}
+
 /// Recordings and questions that are not what they should be: said, and never taken for good.
 fn bad_input(bench: &Bench) {
     let check = |args: &[&str]| -> Done { bench.run(["check"].iter().chain(args)) };
@@ -178,4 +223,102 @@ fn numbers_go_down_the_pipeline_and_never_up() {
     let both = bench.run(["detect", "producer.count > 10 & sink.count == 5", "run.trace", "--json"]).expect(0).json();
     assert_eq!(both["possibly"], "yes");
     assert!(both["steps"].as_u64().unwrap() < 100_000, "{}", both["steps"]);
+}
+
+/// Number 300 is the hundredth that reaches the sink. The producer counts a number after it sent it, so it had counted 299 of them
+/// before, and whether it had counted the three hundredth nothing decides.
+#[test]
+fn an_order_and_a_conjunction_have_one_answer_from_break_check_and_detect() {
+    let bench = Bench::new("pipeline");
+    bench.write_words_of_each(&[], &["halt-at=2"]);
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    wait_for("the sink halts the system", || Ok((bench.run(["cut"]).code == Some(0)).then_some(()))).unwrap();
+    let (yes, no) = ("producer.count == 299 -> sink.count == 100", "producer.count == 300 -> sink.count == 100");
+    let at_once = "sink.count == 100 & sink.sum != 0";
+    for expression in [no, yes, at_once] {
+        bench.run(["break", expression, "--no-wait"]).expect(0);
+    }
+    bench.run(["resume"]).expect(0);
+    let fired = || bench.run(["break", "list"]).expect(0).out;
+    wait_for("a breakpoint fires", || Ok(fired().contains("fired").then_some(()))).unwrap();
+    let listed = fired();
+    bench.run(["trace", "record", "run.trace", "--seconds", "1"]).expect(0);
+    let detected = |expression: &str, code: i32| {
+        let json = bench.run(["detect", expression, "run.trace", "--json"]).expect(code).json();
+        let events = json["found"][0]["events"].as_array().cloned().unwrap_or_default();
+        let number = |event: &Value| event["id"]["number"].as_u64().unwrap() & 0xFF_FFFF;
+        (json["possibly"].as_str().unwrap().to_owned(), events.iter().map(number).collect::<Vec<u64>>())
+    };
+    let check = |text: &str, code: i32| bench.run(["check", "-e", text, "run.trace", "--json"]).expect(code).json();
+    // The order that is there: the same two events.
+    let (possibly, events) = detected(yes, 0);
+    let [earlier, later] = events[..] else { panic!("{events:?}") };
+    assert_eq!(possibly, "yes");
+    let stages: Vec<String> =
+        listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for stage in [format!("stage 1 producer event {earlier} "), format!("stage 2 sink event {later} ")] {
+        assert!(stages.iter().any(|line| line.starts_with(&stage)), "{stage:?} is not in\n{listed}");
+    }
+    let held = check("pred sink.count == 100 { producer.count == 299 }", 0);
+    assert_eq!(number(&held["checks"][0], "events"), 1);
+    // The order that is not.
+    assert_eq!(detected(no, 1).0, "no");
+    assert_eq!(check("pred sink.count == 100 { producer.count == 300 }", 1)["checks"][0]["verdict"], "fails");
+    assert!(
+        !stages.iter().any(|line| line.starts_with(&format!("stage 2 sink event {later} ")) && line.contains("300"))
+    );
+    assert_eq!(listed.matches("fired").count(), 2, "{listed}");
+    // A conjunction of one node: the very event.
+    assert_eq!(detected(at_once, 0), ("yes".into(), vec![later]));
+    let one = check("pred sink.(count == 100 && sum != 0) { producer.count == 299 }", 0);
+    assert_eq!(number(&one["checks"][0], "events"), 1);
+    // Of two nodes: none can be stopped at, and the other two agree.
+    let (at_once, never) = ("producer.count == 300 & sink.count == 100", "producer.count == 150 & sink.count == 100");
+    bench.run(["break", at_once, "--no-wait"]).expect(2).expect_err("detect");
+    assert_eq!((detected(at_once, 0).0.as_str(), detected(never, 1).0.as_str()), ("yes", "no"));
+    check("parallel (producer.count == 300, sink.count == 100)", 0);
+    check("not parallel (producer.count == 150, sink.count == 100)", 0);
+    bench.run(["resume"]).expect(0);
+}
+
+#[test]
+fn a_model_learned_from_good_runs_of_a_two_phase_commit_names_the_forgotten_vote_first() {
+    let bench = Bench::new("two_phase");
+    let record = |words: &[&str], file: &str| {
+        bench.write_words(words);
+        bench.run(["up"]).expect(0);
+        bench.run(["run"]).expect(0);
+        let is_over = || {
+            let said = bench.run(["log", "--node", "coordinator"]).expect(0).out;
+            Ok(said.contains("round 4 is").then_some(()))
+        };
+        wait_for("the rounds are over", is_over).unwrap();
+        bench.run(["trace", "record", file, "--seconds", "1"]).expect(0);
+        bench.run(["down"]).expect(0);
+    };
+    let good = ["good1.trace", "good2.trace", "good3.trace", "good4.trace"];
+    for file in good {
+        record(&["rounds=4"], file);
+    }
+    bench.run(["learn", good[0], good[1], good[2], "-o", "commit.model"]).expect(0);
+    bench.run(["check", "commit.model", good[3]]).expect(0);
+    record(&["rounds=4", "bug=forget"], "bad.trace");
+    let found = bench.run(["check", "commit.model", "bad.trace", "--json"]).expect(1).json();
+    let first = found["first"].to_string();
+    assert!(first.contains("decides to commit") && first.contains("coordinator"), "{first}");
+    // A breakpoint and a model use the spans of the stores.
+    let spans = "pred coordinator:leave(round)^i { store1:enter(prepared)^i, store3:enter(prepared)^i }";
+    bench.run(["check", "-e", spans, good[0]]).expect(0).expect_out("(4 events)");
+    bench.run(["check", "-e", "pred store1:enter(prepared)^1 { store1:leave(prepared) }", good[0]]).expect(1);
+    let drawn = bench.run(["show", good[0], "--collapse", "--only", "nodes=store1"]).expect(0);
+    // The coordinator's decision lies between two events of `prepared`, and nothing between those of `apply`.
+    drawn.expect_out("enter(prepared)");
+    drawn.expect_out("span(apply), 3 events");
+    bench.write_words(&["rounds=1000"]);
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    let fired = bench.run(["break", "coordinator:enter(round) -> store3:leave(prepared)"]).expect(0);
+    fired.expect_out("stage 2  store3");
+    bench.run(["resume"]).expect(0);
 }

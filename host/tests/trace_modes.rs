@@ -131,3 +131,36 @@ fn the_system_file_says_what_freshly_started_boards_record_until_a_command_does(
     bench.write_system(&wrong);
     bench.run(["trace", "mode"]).expect(2).expect_err("did you mean left1?");
 }
+
+/// left0 receives on `ring` and on `hand`, and sends on `ring` and on `out`.
+#[test]
+fn single_ports_and_tracepoints_are_recorded_by_name() {
+    let bench = Bench::running("token_ring");
+    bench.expect_progress();
+    let chosen = bench.run(["trace", "mode", "left0", "send(ring),recv(hand),trace(token taken)"]).expect(0);
+    chosen.expect_out("records some trace, some send, some recv");
+    recorded(&bench, "some.trace");
+    let trace = TraceFile::open(&bench.path("some.trace")).unwrap();
+    let header = &trace.header;
+    let actions = trace.entries(0).into_iter().filter_map(|entry| match entry.item {
+        Item::Record(record) | Item::Unplaced(record) => Some(header.action(0, &record.event)),
+        _ => None,
+    });
+    let actions: BTreeSet<String> = actions.collect();
+    assert_eq!(actions, set(&["recv(hand)", "send(ring)", "trace(token taken)"]));
+    // The order among what is recorded is as exact as ever.
+    let holds =
+        "pred left1:recv(ring) { left0:send(ring) } not parallel (*:trace(\"token taken\"), *:trace(\"token taken\"))";
+    bench.run(["check", "-e", holds, "some.trace", "--allow-unknown"]).expect(0);
+    let mode = |what: &str| bench.run(["trace", "mode", "left0", what]);
+    mode("send(rnig)").expect(2).expect_err("there is no port rnig in ");
+    mode("trace(token taken)").expect(0);
+    mode("access(totals)").expect(2).expect_err("there is no shared object totals");
+    // Numbers stand for what has no name.
+    mode("trace(1),trace(2),trace(3),trace(4),trace(5),trace(6),trace(7),trace(8)").expect(0);
+    mode("trace(1),trace(2),trace(3),trace(4),trace(5),trace(6),trace(7),trace(8),trace(9)")
+        .expect(2)
+        .expect_err("at most 8 names");
+    mode("inherit").expect(0);
+    bench.expect_progress();
+}

@@ -8,6 +8,15 @@ macro_rules! trace {
     };
 }
 
+/// A span with a name: `let _commit = span!(agent, "commit");`. It begins here and ends where the guard is dropped, and both
+/// are events.
+#[macro_export]
+macro_rules! span {
+    ($agent:expr, $text:literal) => {
+        $agent.span($crate::name!(span $text))
+    };
+}
+
 /// A value that comes from outside the system, recorded where replay would need it:
 /// `let level = input!(agent, "level", adc.read())`.
 #[macro_export]

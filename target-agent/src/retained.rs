@@ -51,7 +51,10 @@ impl Memory {
 /// ```
 #[repr(C)]
 #[derive(Debug)]
-pub struct Retained([[AtomicU32; 4]; 2]);
+pub struct Retained([[AtomicU32; WORDS + 1]; 2]);
+
+/// What is remembered, in words.
+const WORDS: usize = 1 + Recording::WORDS;
 
 /// What the check of a copy begins with; memory of all zeros or ones is none.
 const MAGIC: u32 = 0x5711_1D01;
@@ -60,19 +63,20 @@ impl Retained {
     /// Memory that holds nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self([const { [const { AtomicU32::new(0) }; 4] }; 2])
+        Self([const { [const { AtomicU32::new(0) }; WORDS + 1] }; 2])
     }
 
     /// What is remembered. `None` after power-on.
     #[must_use]
     pub fn read(&self) -> Option<Memory> {
         self.0.iter().find_map(|copy| {
-            let [word, first, second, check] = copy.each_ref().map(|word| word.load(Ordering::Relaxed));
+            let [words @ .., check] = copy.each_ref().map(|word| word.load(Ordering::Relaxed));
+            let [word, recording @ ..] = words;
             let [epoch, boots, low, high] = word.to_le_bytes();
             let last_halt = HaltId(u16::from_le_bytes([low, high]));
-            let recording = Recording::from_words([first, second])?;
+            let recording = Recording::from_words(recording)?;
             let memory = Memory { epoch, boots, last_halt, recording };
-            (check == check_of([word, first, second]) && boots != 0).then_some(memory)
+            (check == check_of(words) && boots != 0).then_some(memory)
         })
     }
 
@@ -80,9 +84,9 @@ impl Retained {
     pub fn write(&self, memory: Memory) {
         let [low, high] = memory.last_halt.0.to_le_bytes();
         let word = u32::from_le_bytes([memory.epoch, memory.boots, low, high]);
-        let [first, second] = memory.recording.to_words();
+        let mut words = [word; WORDS];
+        words[1..].copy_from_slice(&memory.recording.to_words());
         for [places @ .., check] in &self.0 {
-            let words = [word, first, second];
             for (place, word) in places.iter().zip(words) {
                 place.store(word, Ordering::Relaxed);
             }
@@ -95,7 +99,7 @@ impl Retained {
 }
 
 /// Words that were written in part have another.
-fn check_of(words: [u32; 3]) -> u32 {
+fn check_of(words: [u32; WORDS]) -> u32 {
     !words.into_iter().fold(MAGIC, |check, word| check.rotate_left(7) ^ word)
 }
 

@@ -5,7 +5,7 @@ mod cases;
 use cases::config;
 use proptest::prelude::*;
 use stillpoint_core::log::{Record, Recording};
-use stillpoint_core::{Command, EventKind, Input, KindSet};
+use stillpoint_core::{Command, Event, EventKind, Input, KindSet};
 use stillpoint_tests::faulty::Random;
 use stillpoint_tests::sim::{Adversity, Entry, Lane, Member, Plan, Setup, System};
 
@@ -70,6 +70,34 @@ proptest! {
         let chosen: Vec<_> = full
             .into_iter()
             .filter(|(node, record, _)| some[*node].records(&record.event))
+            .map(|(node, record, clock)| (node, record.event, record.number, record.message, clock))
+            .collect();
+        let few: Vec<_> = few.into_iter().map(|(node, r, clock)| (node, r.event, r.number, r.message, clock)).collect();
+        prop_assert_eq!(few, chosen);
+    }
+
+    /// Hyder, section 5.3: single tracepoints and ports are chosen by name, also where the lowest bits of two names are equal.
+    #[test]
+    fn a_trace_of_what_is_named_is_the_full_trace_without_the_rest(seed: u64, tag in 1_u16..6, port in 0_u32..3) {
+        let (traces, sends) = (KindSet::EMPTY.with(EventKind::Local), KindSet::EMPTY.with(EventKind::Send));
+        let names = [tag, 0, 0, tag + 64, 0, 0, 0, 300];
+        let some = [
+            restricted(&[EventKind::Local, EventKind::Send], u32::MAX).only(traces, 0, names),
+            restricted(&[EventKind::Local, EventKind::Send, EventKind::Receive], u32::MAX).only(sends, 1 << port, [0; 8]),
+            Recording::FULL.with_causes(),
+        ];
+        let is_chosen = |node: usize, event: &Event| match (node, event.kind) {
+            (0, EventKind::Local) => [tag, tag + 64, 300].contains(&event.arg),
+            (0 | 1, EventKind::Watch) => false,
+            (0, EventKind::Receive) => false,
+            (1, EventKind::Send) => u32::from(event.arg) == port,
+            _ => true,
+        };
+        let full = recorded(&run::<8192>(&[Recording::FULL.with_causes(); 3], seed, 150));
+        let few = recorded(&run::<8192>(&some, seed, 150));
+        let chosen: Vec<_> = full
+            .into_iter()
+            .filter(|(node, record, _)| is_chosen(*node, &record.event))
             .map(|(node, record, clock)| (node, record.event, record.number, record.message, clock))
             .collect();
         let few: Vec<_> = few.into_iter().map(|(node, r, clock)| (node, r.event, r.number, r.message, clock)).collect();

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 mod causality;
 pub mod check;
+mod collapsed;
 mod concurrent;
 mod coverage;
 pub mod detect;
@@ -35,6 +36,9 @@ pub mod show;
 mod shown;
 mod side;
 mod sketch;
+mod spans;
+#[cfg(test)]
+mod spans_tests;
 mod view;
 
 pub use event::{Event, EventId, Past, Why};
@@ -56,4 +60,5 @@ pub use row::Row;
 pub use shown::Shown;
 pub use side::Side;
 pub use sketch::Sketch;
+pub use spans::Span;
 pub use view::{View, ViewError};

@@ -16,6 +16,7 @@ pub fn kind_name(kind: EventKind) -> &'static str {
         EventKind::Access => "access",
         EventKind::Watch => "watch",
         EventKind::Enter => "enter",
+        EventKind::Leave => "leave",
         EventKind::Halt => "halt",
         EventKind::Resume => "resume",
         EventKind::Fault => "fault",
@@ -83,7 +84,7 @@ impl Header {
             }
             EventKind::Local => "trace",
             EventKind::Call | EventKind::Return => self.side(node, what.arg).name_kind(),
-            EventKind::Enter => "enter",
+            EventKind::Enter | EventKind::Leave => "span",
             EventKind::Access => "shared",
             EventKind::Timer
             | EventKind::Halt
@@ -113,6 +114,8 @@ impl Header {
             kind => kind_name(kind),
         };
         match (self.about(node, what), what.kind) {
+            // A whole span, see [`History::collapsed`](crate::History::collapsed).
+            (Some(about), EventKind::Enter) if value > 0 => format!("span({about}), {value} events"),
             (Some(about), EventKind::Watch | EventKind::Now | EventKind::Input) => format!("{kind}({about}) = {value}"),
             (Some(about), _) => format!("{kind}({about})"),
             (None, EventKind::Fault) => format!("{kind} {:#x}", what.value),

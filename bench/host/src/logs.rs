@@ -50,8 +50,14 @@ fn pieces() -> Vec<(u8, u32, Vec<u8>)> {
         }
         let (number, recording) = (stillpoint_core::EventNumber(event.id.number), Recording::FULL);
         let (clock, counts) = (&clocks[node][..], &counts[node][..]);
-        let standing =
-            Standing { me: NodeId(event.id.node), number, clock, counts, origins: &origins[node], recording };
+        let standing = Standing {
+            me: NodeId(event.id.node),
+            number,
+            clock,
+            counts,
+            origins: &origins[node],
+            recording: &recording,
+        };
         writers[node].push(&rings[node], &event.what, event.time.unwrap_or_default().low(), &standing);
         if event.id.number % 6 == 0 {
             let piece = rings[node].peek(&mut bytes);

@@ -4,6 +4,7 @@
 //! It runs itself under `valgrind --tool=callgrind` and counts the instructions of each piece of work, so the counts are
 //! the same on every run; and by the clock where what is wanted is too long for that.
 mod callgrind;
+mod check;
 mod clocks;
 mod crdts_order;
 mod detection;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 
 /// Everything whose instructions are counted.
 fn works() -> Vec<Work> {
-    [clocks::works(), order::works(), logs::works(), detection::works()].into_iter().flatten().collect()
+    [clocks::works(), order::works(), logs::works(), detection::works(), check::works()].into_iter().flatten().collect()
 }
 
 fn main() -> ExitCode {

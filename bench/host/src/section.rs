@@ -1,6 +1,6 @@
 //! The section of BENCHMARKS.md: tables and counts.
 use crate::callgrind::{self, tenths};
-use crate::{clocks, detection, growth, logs, order};
+use crate::{check, clocks, detection, growth, logs, order};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -49,6 +49,7 @@ pub fn make() -> Result<String, Box<dyn Error>> {
     let figures = json!({
         "causal order, peak memory at 1.25 million events, KiB": memory(1_250_000),
         "causal order, peak memory at 10 million events, KiB": memory(10_000_000),
+        "live checks, 8 nodes, 20 rules, thousand events per second": (check::events_per_second() / 1000.0).round(),
     });
     let section = json!({
         "title": "Host", "text": TEXT, "tables": tables, "counts": counts.0, "figures": figures,
@@ -116,5 +117,6 @@ fn other_table(counts: &Counts) -> Value {
         let name = detection::name(*events);
         json!([name, counts.cell(&name)])
     }));
-    json!({ "caption": "Decoding and detection", "columns": ["work", "instructions per event"], "rows": rows })
+    rows.extend([check::SYNC, check::CAUSALITY, check::LIVE].map(|name| json!([name, counts.cell(name)])));
+    json!({ "caption": "Decoding, detection and checks", "columns": ["work", "instructions per event"], "rows": rows })
 }

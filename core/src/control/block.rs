@@ -1,6 +1,7 @@
 //! The layout, kept by the compiler.
 use super::slot::SlotBlock;
 use super::{AnswerBlock, CommandBlock, FaultBlock, Location, MAGIC, PortBlock, VERSION, WatchBlock};
+use crate::log::Recording;
 use crate::predicate::{SLOTS, WATCHES};
 use crate::{MAX_NODES, MAX_PORTS, NodeId, StampKind};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -57,7 +58,7 @@ pub struct ControlBlock<const N: usize, const P: usize> {
     /// Address of the symbol that bears the node's name; the name itself is only in the ELF.
     pub name: AtomicU32,
     /// What the node records: [`Recording::to_words`](crate::log::Recording::to_words); 0 before the first time.
-    pub recording: [AtomicU32; 2],
+    pub recording: [AtomicU32; Recording::WORDS],
     /// The raw time at which the node stopped in its last halt, low and high.
     pub stopped: [AtomicU32; 2],
     /// The node's watches.
@@ -104,7 +105,7 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
             text: Location { address: zero(), size: zero() },
             bell: [const { zero() }; 2],
             name: zero(),
-            recording: [const { zero() }; 2],
+            recording: [const { zero() }; Recording::WORDS],
             stopped: [const { zero() }; 2],
             watches: [const { WatchBlock { name: zero(), value: zero() } }; WATCHES],
             clock: [const { zero() }; N],

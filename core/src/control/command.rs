@@ -89,6 +89,9 @@ impl CommandWords {
             Command::Record(recording) => {
                 let causes = u32::from(recording.carries_causes());
                 let mode = recording.mode() as u32 | causes << 8;
+                let (named, ports, _) = recording.names();
+                let words = [named.0, ports].into_iter().chain(recording.name_words()).flat_map(u32::to_le_bytes);
+                bytes.iter_mut().zip(words).for_each(|(byte, value)| *byte = value);
                 [RECORD, mode, recording.kinds().0, recording.actions()]
             }
             Command::Install { slot, generation, detector, program } => {
@@ -140,7 +143,7 @@ impl CommandWords {
             RELEASE => Command::Release(halt()?),
             SUSPEND => Command::Suspend,
             CONTINUE => Command::Continue,
-            RECORD => Command::Record(read_recording(first, second, third)?),
+            RECORD => Command::Record(self.recording(first, second, third)?),
             INSTALL => Command::Install {
                 slot: slot()?,
                 generation: generation(),
@@ -155,15 +158,19 @@ impl CommandWords {
     }
 }
 
-fn read_recording(mode: u32, kinds: u32, actions: u32) -> Result<Recording, CommandError> {
-    let recording = match mode & 0xFF {
-        mode if mode == RecordingMode::Off as u32 => Recording::OFF,
-        mode if mode == RecordingMode::Restricted as u32 => Recording::restricted(KindSet(kinds), actions),
-        mode if mode == RecordingMode::Full as u32 => Recording::FULL,
-        mode if mode == RecordingMode::Replay as u32 => Recording::REPLAY,
-        _ => return Err(CommandError::BadArgument),
-    };
-    Ok(if mode >> 8 & 1 != 0 { recording.with_causes() } else { recording })
+impl CommandWords {
+    fn recording(&self, mode: u32, kinds: u32, actions: u32) -> Result<Recording, CommandError> {
+        let recording = match mode & 0xFF {
+            mode if mode == RecordingMode::Off as u32 => Recording::OFF,
+            mode if mode == RecordingMode::Restricted as u32 => Recording::restricted(KindSet(kinds), actions),
+            mode if mode == RecordingMode::Full as u32 => Recording::FULL,
+            mode if mode == RecordingMode::Replay as u32 => Recording::REPLAY,
+            _ => return Err(CommandError::BadArgument),
+        };
+        let recording = if mode >> 8 & 1 != 0 { recording.with_causes() } else { recording };
+        let &[_, _, _, _, named, ports, a, b, c, d, ..] = &self.words;
+        Ok(recording.only(KindSet(named), ports, Recording::names_of([a, b, c, d])))
+    }
 }
 
 #[cfg(any(test, on_target))]
@@ -184,6 +191,7 @@ mod tests {
             Command::Continue,
             Command::Record(Recording::OFF),
             Command::Record(Recording::restricted(kinds, 0xF0F0_0001)),
+            Command::Record(Recording::restricted(kinds, u32::MAX).only(kinds, 6, [1, 2, 3, 4, 5, 6, 7, 0xFFFF])),
             Command::Record(Recording::FULL.with_causes()),
             Command::Record(Recording::REPLAY),
             Command::Install { slot, generation, detector, program: &[1, 2, 3, 4, 5] },

@@ -83,10 +83,10 @@ impl ControlLayout {
     /// Byte offset of what the node records.
     pub const RECORDING: usize = 31 * WORD;
     /// Byte offset of the time of the last stop.
-    pub const STOPPED: usize = 33 * WORD;
+    pub const STOPPED: usize = 39 * WORD;
     /// Byte offset of the first watch.
-    pub const WATCHES: usize = 35 * WORD;
-    const FIXED_WORDS: usize = 35 + 2 * WATCHES;
+    pub const WATCHES: usize = 41 * WORD;
+    const FIXED_WORDS: usize = 41 + 2 * WATCHES;
     const PORT_WORDS: usize = size_of::<PortBlock>() / WORD;
     const FAULT_WORDS: usize = size_of::<FaultBlock>() / WORD;
     const SLOTS_WORDS: usize = SLOTS * SlotBlock::WORDS;

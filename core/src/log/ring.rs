@@ -20,7 +20,7 @@ use loom::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
 /// use stillpoint_core::log::{LogRing, LogWriter, Recording, Standing};
 /// use stillpoint_core::{Event, EventNumber, NodeId, time::Ticks};
 /// static RING: LogRing<64> = LogRing::new();
-/// let (mut writer, me, recording) = (LogWriter::<1>::new(), NodeId(0), Recording::FULL);
+/// let (mut writer, me, recording) = (LogWriter::<1>::new(), NodeId(0), &Recording::FULL);
 /// let standing = Standing { me, number: EventNumber(1), clock: &[1], counts: &[], origins: &[], recording };
 /// writer.push(&RING, &Event::local(7), Ticks(0), &standing);
 /// let mut bytes = [0; 64];

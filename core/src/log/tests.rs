@@ -31,7 +31,7 @@ impl<const S: usize> Logging<S> {
         if self.recording.records(&event) {
             let (clock, counts) = (&self.clock, &self.counts);
             let (number, recording) = (EventNumber(self.clock[0]), self.recording);
-            let standing = Standing { me: ME, number, clock, counts, origins: &self.origins, recording };
+            let standing = Standing { me: ME, number, clock, counts, origins: &self.origins, recording: &recording };
             self.writer.push(&self.ring, &event, Ticks(now), &standing);
         }
     }
@@ -177,6 +177,28 @@ fn restricted_records_keep_their_numbers_and_carry_what_changed_in_between() {
         LogItem::Sync(_) => panic!("nothing was lost"),
     });
     assert_eq!((skipped, grown, number, message), (2, Some(300), EventNumber(4), Some(2)));
+}
+
+/// Tag 39 has the lowest bits of tag 7. The times of what is left out are not lost: they count from the last record.
+#[test]
+fn what_is_not_named_is_skipped_and_the_time_goes_on() {
+    let kinds = KindSet::EMPTY.with(EventKind::Local).with(EventKind::Send);
+    let only = Recording::restricted(kinds, u32::MAX).only(kinds, 0b10, [7, 0, 0, 0, 0, 0, 0, 300]);
+    let mut node = Logging::<512>::new(only);
+    let events = [(7, true), (39, false), (300, true), (44, false), (7, true)];
+    for (tag, _) in events {
+        // As a driver does that knows only how long ago the last event was.
+        let now = node.writer.time_after(Ticks(10));
+        node.happen(Event::local(tag), now.0);
+    }
+    node.happen(Event::send(PortId(0)), node.writer.time_after(Ticks(10)).0);
+    node.happen(Event::send(PortId(1)), node.writer.time_after(Ticks(10)).0);
+    let (mut seen, mut count) = ([(0, 0, Ticks(0)); 4], 0);
+    node.records(|record| {
+        seen[count] = (record.number.0, record.event.arg, record.time);
+        count += 1;
+    });
+    assert_eq!(seen, [(1, 7, Ticks(10)), (3, 300, Ticks(30)), (5, 7, Ticks(50)), (7, 1, Ticks(70))]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub struct Standing<'a, O> {
     /// Where those counts begin.
     pub origins: &'a O,
     /// What the node records.
-    pub recording: Recording,
+    pub recording: &'a Recording,
 }
 
 /// The origin of a port of a node that has not started: no event has this number.
@@ -71,7 +71,7 @@ const CAUSES_MAX: u32 = 1 + 3 * varint::MAX_LEN as u32;
 /// use stillpoint_core::log::{LogItem, LogReader, LogRing, LogWriter, Recording, Standing};
 /// use stillpoint_core::{Event, EventNumber, NodeId, time::Ticks};
 /// let (ring, mut writer) = (LogRing::<256>::new(), LogWriter::<2>::new());
-/// let (me, number, recording) = (NodeId(0), EventNumber(1), Recording::FULL);
+/// let (me, number, recording) = (NodeId(0), EventNumber(1), &Recording::FULL);
 /// writer.push(&ring, &Event::local(7), Ticks(100), &Standing { me, number, clock: &[1, 0], counts: &[], origins: &[], recording });
 ///
 /// let mut bytes = [0; 256];
@@ -93,6 +93,8 @@ pub struct LogWriter<const N: usize> {
     sync_due: bool,
     /// The time of the last record, or of the last that was dropped.
     time: Ticks,
+    /// From there to the last event that was left out because it is not named.
+    left_out: Ticks<u32>,
     /// What added to the number of the last event gives the number of records: see [`records`](Self::records).
     bias: u32,
     quarters: Quarters,
@@ -110,7 +112,17 @@ impl<const N: usize> LogWriter<N> {
     pub const fn new() -> Self {
         // Not even a first event with the number 0 is a plain record.
         let (time, quarters) = (Ticks(0), Quarters::new());
-        Self { expected: 0, last: 0, sync_at: 0, sync_due: true, time, bias: 0, quarters, told: [0; N] }
+        Self {
+            expected: 0,
+            last: 0,
+            sync_at: 0,
+            sync_due: true,
+            time,
+            left_out: Ticks(0),
+            bias: 0,
+            quarters,
+            told: [0; N],
+        }
     }
 
     /// Returns how many records were written, those included that were overwritten or longer than the ring.
@@ -125,6 +137,7 @@ impl<const N: usize> LogWriter<N> {
     pub fn resynchronise(&mut self, now: Ticks) {
         self.call_for_sync();
         self.time = now;
+        self.left_out = Ticks(0);
     }
 
     /// The time of the last record, or of the last [`resynchronise`](Self::resynchronise).
@@ -133,11 +146,11 @@ impl<const N: usize> LogWriter<N> {
         self.time
     }
 
-    /// The time that `ticks` after the last record is.
+    /// The time that `ticks` after the last record is, or after an event since that was left out.
     #[must_use]
     #[inline]
     pub const fn time_after(&self, ticks: Ticks<u32>) -> Ticks<u32> {
-        self.time.low().wrapping_after(ticks)
+        self.time.low().wrapping_after(self.left_out).wrapping_after(ticks)
     }
 
     /// The first byte of a record that has nothing else but its time, for the events that are nearly all there are.
@@ -232,6 +245,14 @@ impl<const N: usize> LogWriter<N> {
         standing: &Standing<'_, impl Origins>,
     ) {
         let (number, causes) = (standing.number.0, standing.recording.carries_causes());
+        if causes {
+            if standing.recording.leaves_out(event) {
+                // The next record says that it was skipped, and its time counts from the last record.
+                self.left_out = now.wrapping_since(self.time.low());
+                return;
+            }
+            self.left_out = Ticks(0);
+        }
         let words = SYNC_WORDS + standing.clock.len() + 2 * standing.counts.len();
         let sync = SYNC_HEAD + 4 * words as u32;
         let room = PLAIN_MAX + sync.max(CAUSES_MAX + (standing.clock.len() * varint::MAX_LEN) as u32);

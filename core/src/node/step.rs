@@ -461,6 +461,7 @@ pub(super) const LOCAL_KINDS: crate::KindSet = crate::KindSet(
         | 1 << EventKind::Timer as u32
         | 1 << EventKind::Access as u32
         | 1 << EventKind::Enter as u32
+        | 1 << EventKind::Leave as u32
         | crate::KindSet::ALL.0 & !crate::KindSet::ORDINARY.0,
 );
 

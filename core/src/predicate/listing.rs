@@ -113,6 +113,7 @@ const fn name(kind: EventKind) -> &'static str {
         EventKind::Access => "access",
         EventKind::Watch => "watch",
         EventKind::Enter => "enter",
+        EventKind::Leave => "leave",
         EventKind::Halt => "halt",
         EventKind::Resume => "resume",
         EventKind::Fault => "fault",

@@ -39,7 +39,7 @@ fn every_defect_is_found_where_it_is() {
     assert_eq!(refused(&[0x12, 0x03, 11]), (1, Defect::StageOutOfRange(3)));
     assert_eq!(refused(&[0x11, 0x21, 0, 0, 11]), (2, Defect::ZeroOccurrences));
     assert_eq!(refused(&[0x11, 0x81, 11]), (1, Defect::BadTag(0x81)));
-    assert_eq!(refused(&[0x11, 0x01, 20]), (2, Defect::UnknownEvent(20)));
+    assert_eq!(refused(&[0x11, 0x01, 21]), (2, Defect::UnknownEvent(21)));
     assert_eq!(refused(&[0x11, 0x11, 2, 0x04, 0x30]), (4, Defect::UnknownOpcode(0x30)));
     assert_eq!(refused(&[0x11, 0x11, 2, 0x06, 32]), (3, Defect::NodeOutOfRange(32)));
     assert_eq!(refused(&[0x11, 0x11, 1, 0x22]), (3, Defect::StackUnderflow));

@@ -4,7 +4,7 @@ use crate::{System, SystemError};
 use stillpoint_core::StampKind;
 
 /// The kinds of names that events can be about.
-const TAGS: [&str; 4] = ["trace", "enter", "call", "serve"];
+const TAGS: [&str; 4] = ["trace", "span", "call", "serve"];
 
 /// Every name that an expression may use in this system, as it is now: firmware opens ports and watches as it starts.
 pub fn directory(system: &mut System) -> Result<Directory, SystemError> {

@@ -1,4 +1,4 @@
-//! `stillpoint log` - what the programs of all nodes say, in an order that no message contradicts.
+//! `stillpoint log` - what the programs of all nodes say, in causal order.
 //!
 //!     $ stillpoint log --level info
 //!          0.089060  left0   info   makes the token
@@ -10,8 +10,9 @@
 //!          0.351263  right0  info   took the token, lap 2
 //!     ...
 //!
-//! Every line carries the clock of its node, so the order is that of cause and effect whether or not the nodes record
-//! their events. What is concurrent goes by time; boards have no common clock, so between boards that is a guess. A line of
+//! Every line carries the clock of its node, so messages and calls order lines whether or not the nodes record
+//! their events. Accesses of shared objects order them as far as the log rings have their records; `--order sync` leaves these out, and
+//! so does `--follow`. What is concurrent goes by time; boards have no common clock, so between boards that is a guess. A line of
 //! a node that had not started yet has no clock: it is marked with `~`, and time alone put it where it is.
 //!
 //! Without `--follow` the boards are only read: the same lines are there the next time. A ring that is full drops new
@@ -36,6 +37,8 @@ use stillpoint::{System, did_you_mean};
                   stillpoint log --follow --json | jq -r 'select(.level == \"error\").text'"
 )]
 pub struct Args {
+    #[command(flatten)]
+    order: super::order::OrderArgs,
     /// Go on with what is logged from now on, until Ctrl-C.
     #[arg(long, short)]
     follow: bool,
@@ -90,8 +93,21 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         out.say("log", "messages carry event numbers only: order through a third node is not known");
     }
     let columns = Columns::of(system, args.full);
+    let through_objects = !args.order.is_sync() && TextLog::shares_objects(system);
+    if through_objects && args.follow {
+        out.say("log", "--follow orders by messages and calls; without it accesses of shared objects count, too");
+    } else if through_objects && !TextLog::records_accesses(system).map_err(explain)? {
+        out.say("log", "accesses of shared objects are not recorded by every node: order through them is not known");
+    }
     if !args.follow {
-        let entries = look(&mut log, system, args.take).map_err(explain)?;
+        let entries = look(&mut log, system, through_objects, args.take).map_err(explain)?;
+        if log.lines_before_events() > 0 {
+            let count = log.lines_before_events();
+            out.say(
+                "log",
+                format!("{count} lines are older than the log rings: order through shared objects is not known there"),
+            );
+        }
         let entries = entries.into_iter().filter(|entry| filter.shows(entry)).collect();
         out.print(&Answer { entries, columns });
         return Ok(Exit::Ok);
@@ -133,8 +149,11 @@ fn follow_once(log: &mut TextLog, system: &mut System, ends: bool) -> Result<usi
 }
 
 /// What the rings hold now, and no more.
-fn look(log: &mut TextLog, system: &mut System, take: bool) -> Result<Vec<Entry>, TextLogError> {
+fn look(log: &mut TextLog, system: &mut System, through_objects: bool, take: bool) -> Result<Vec<Entry>, TextLogError> {
     log.poll(system)?;
+    if through_objects {
+        log.read_accesses(system)?;
+    }
     let mut entries = log.release();
     // A second look completes the first: what came before one of its lines may have been read before it was written.
     log.poll(system)?;

@@ -24,6 +24,7 @@ use stillpoint_trace::{History, Row, View};
                   what happened before and after it. Exit code 1 if the recording is damaged: what lies before the damage is shown.\n\n\
                   Examples:\n  stillpoint show run.trace --around left0#41\n  stillpoint show run.trace --diagram --past right1#75\n  \
                   stillpoint show run.trace --html run.html --only nodes=left0,left1 --only kinds=send,recv\n  \
+                  stillpoint show run.trace --collapse --svg spans.svg\n  \
                   stillpoint show run.trace --graph elaborated --svg actions.svg"
 )]
 pub struct Args {
@@ -61,6 +62,9 @@ pub struct Args {
     /// Only this event and what happened after it.
     #[arg(long, value_name = "EVENT", conflicts_with = "past")]
     future: Option<String>,
+    /// Draw each span as one event. A span stays open if something of another node lies between two of its events.
+    #[arg(long)]
+    collapse: bool,
     /// Only some: nodes=A,B or kinds=send,recv or actions=send(out),lap. What is left out still orders what is shown.
     #[arg(long, value_name = "WHAT=NAMES")]
     only: Vec<String>,
@@ -95,6 +99,7 @@ const AROUND: usize = 40;
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let history = args.order.of(history::load(&args.file, context)?);
+    let history = if args.collapse { history.collapsed() } else { history };
     let chosen = choose(args, &history)?;
     let bounds = |most| bounds(args, &history, most);
     let exit = if history::is_damaged(&history) { Exit::Bad } else { Exit::Ok };

@@ -83,7 +83,8 @@ fn describe(event: &Event, node: &Node, name: &impl Fn(&str, u16) -> Option<Stri
         EventKind::RecvNone => format!("recv({}) found nothing", port()),
         EventKind::SendFull => format!("send({}) found it full", port()),
         EventKind::Local => format!("trace(\"{}\")", named("trace")),
-        EventKind::Enter => format!("enter({})", named("enter")),
+        EventKind::Enter => format!("enter({})", named("span")),
+        EventKind::Leave => format!("leave({})", named("span")),
         EventKind::Call => format!("{}({})", side().call_word(), named(side().name_kind())),
         EventKind::Return => format!("{}({})", side().return_word(), named(side().name_kind())),
         EventKind::Watch => {

@@ -13,7 +13,7 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-pub use choice::{Choice, ChoiceError, UnknownAction, say};
+pub use choice::{Choice, ChoiceError, NameError, say};
 pub use choices::{Choices, Place, Setting, StoreError};
 pub use plan::{NodePlan, Origin, Plan, PlanError, Selected};
 

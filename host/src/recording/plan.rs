@@ -1,5 +1,5 @@
 //! What every node of an attached system is to record, and giving it to them.
-use super::{Choice, Choices, Level, Place, Setting, UnknownAction, counts};
+use super::{Choice, Choices, Level, NameError, Place, Setting, counts};
 use crate::{BoardError, NodeAddress, System, SystemError, UnknownNode};
 use serde::Serialize;
 use stillpoint_core::Command;
@@ -11,9 +11,12 @@ pub enum PlanError {
     /// The system file names a node that is none.
     #[error("[[node]] of the system file: {0}")]
     Node(#[from] UnknownNode),
-    /// A tracepoint that a node's firmware does not have.
+    /// A name that cannot be chosen.
     #[error(transparent)]
-    Action(#[from] UnknownAction),
+    Name(#[from] NameError),
+    /// A board could not be reached.
+    #[error(transparent)]
+    System(#[from] Box<SystemError>),
 }
 
 /// Where something was chosen.
@@ -74,17 +77,18 @@ impl Choices {
         let board = |name: &String| self.selected(&Place::Board(name.clone()), in_file(name));
         let boards: Vec<Selected> = names.iter().map(board).collect();
         let mut nodes = Vec::new();
-        for at in system.addresses() {
+        let present = system.nodes().map_err(Box::new)?;
+        for (at, node) in system.addresses().into_iter().zip(&present) {
             let own = named.iter().find(|(place, _)| *place == at).map(|(_, choice)| *choice);
             let selected = self.selected(&Place::of(&names[at.board], at), own);
             // A name that is none is found now, even where something else counts.
             let firmware = system.boards()[at.board].firmware();
             for choice in [&whole, &boards[at.board], &selected].into_iter().filter_map(|place| place.set.as_ref()) {
-                choice.on(firmware)?;
+                choice.on(firmware, &node.ports)?;
             }
             let (from, choice) = counts(whole.set.as_ref(), boards[at.board].set.as_ref(), selected.set.as_ref());
             let recording = match choice {
-                Some(choice) => choice.on(firmware)?,
+                Some(choice) => choice.on(firmware, &node.ports)?,
                 None => Recording::FULL,
             };
             nodes.push(NodePlan { at, name: system.node_name(at), selected, from, recording });

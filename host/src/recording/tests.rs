@@ -31,7 +31,16 @@ fn the_outermost_choice_that_overrides_counts_for_all_that_lies_inside() {
 
 #[test]
 fn words_are_read_as_they_are_shown_and_others_are_refused_with_the_nearest() {
-    for text in ["off", "full", "replay,causes", "send,recv", "trace(lap),send", "trace,watch", "off,override"] {
+    for text in [
+        "off",
+        "full",
+        "replay,causes",
+        "send,recv",
+        "trace(lap),send",
+        "trace,watch",
+        "off,override",
+        "trace(token taken),send(ring),access(totals)",
+    ] {
         assert_eq!(choice(text).to_string(), text);
     }
     assert_eq!(choice("restricted"), choice("receive, send"), "messages, where nobody says which kinds");
@@ -43,6 +52,8 @@ fn words_are_read_as_they_are_shown_and_others_are_refused_with_the_nearest() {
     assert_eq!("full off".parse::<Choice>(), Err(ChoiceError::Modes("full", "off")));
     assert_eq!("causes".parse::<Choice>(), Err(ChoiceError::Nothing));
     assert!(said("trace()").contains("trace()"));
+    assert!(said("watch(x)").contains("watch(x)"), "a watch is chosen with its kind");
+    assert_eq!(choice("trace(a), trace"), choice("trace"), "the whole kind has it, too");
 }
 
 #[test]

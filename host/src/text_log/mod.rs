@@ -1,9 +1,10 @@
-//! What the programs of all nodes say, in an order that no message contradicts.
+//! What the programs of all nodes say, in causal order.
 //!
 //! Every line that firmware logs with defmt carries the clock of its node (`docs/WIRE.md`, section "Text log"). A [`TextLog`]
 //! reads the rings of all nodes, while they run or are halted, and gives the lines out in causal order; what is
 //! concurrent comes in the order of time. It needs nothing but [`Memory`](crate::Memory) and the ELF files, and writes to
 //! the boards only when it is told to free what was read.
+mod accesses;
 mod decode;
 mod entry;
 mod filter;
@@ -16,6 +17,7 @@ pub use entry::{Entry, Level, Line, Said};
 pub use filter::{Filter, is_inside};
 
 use crate::{BoardError, System, SystemError};
+use accesses::Accesses;
 use merge::Merge;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,6 +54,9 @@ pub struct TextLog {
     texts: Vec<Arc<Texts>>,
     merge: Merge,
     stamps: Vec<StampKind>,
+    accesses: Option<Accesses>,
+    /// Lines from before the oldest event of their node in the log rings.
+    older: u64,
 }
 
 impl TextLog {
@@ -81,7 +86,7 @@ impl TextLog {
             return Err(TextLogError::None);
         }
         let merge = Merge::new(taps.iter().map(Tap::id));
-        Ok(Self { taps, texts, merge, stamps })
+        Ok(Self { taps, texts, merge, stamps, accesses: None, older: 0 })
     }
 
     /// Whether a line's clock tells of everything that happened before it. With event stamps it tells of who sent
@@ -89,6 +94,37 @@ impl TextLog {
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.stamps.iter().all(|stamps| *stamps == StampKind::Vector)
+    }
+
+    /// Reads the log rings, so that lines given out from now on are ordered by causality: also by the accesses of shared objects that
+    /// the rings have. Call it after the [`poll`](Self::poll) that read the lines. Without it messages and calls alone order lines.
+    ///
+    /// # Errors
+    /// A board could not be reached.
+    pub fn read_accesses(&mut self, system: &mut System) -> Result<(), TextLogError> {
+        self.accesses = Accesses::read(system)?;
+        Ok(())
+    }
+
+    /// Whether a firmware of the system has shared objects.
+    #[must_use]
+    pub fn shares_objects(system: &mut System) -> bool {
+        accesses::shares(system)
+    }
+
+    /// Whether every node records its accesses of shared objects now.
+    ///
+    /// # Errors
+    /// A board could not be reached.
+    pub fn records_accesses(system: &mut System) -> Result<bool, TextLogError> {
+        Ok(accesses::are_recorded(system)?)
+    }
+
+    /// How many lines were given out whose node has no event in the log rings from before them: what they know through shared
+    /// objects is not known.
+    #[must_use]
+    pub fn lines_before_events(&self) -> u64 {
+        self.older
     }
 
     /// The modules that can log, on any node.
@@ -123,7 +159,14 @@ impl TextLog {
     /// Gives out, in order, all that was read before the last [`TextLog::poll`], and what must come before it.
     pub fn release(&mut self) -> Vec<Entry> {
         for (place, (tap, texts)) in self.taps.iter_mut().zip(&self.texts).enumerate() {
-            tap.decode(texts, |pending| self.merge.push(place, pending));
+            let node = tap.id().0;
+            tap.decode(texts, |mut pending| {
+                if let Some(accesses) = &self.accesses {
+                    self.older += u64::from(pending.number.is_some_and(|number| accesses.is_older(node, number)));
+                    accesses.add_to(&mut pending, node);
+                }
+                self.merge.push(place, pending);
+            });
         }
         let taps = &mut self.taps;
         let mut out = Vec::new();

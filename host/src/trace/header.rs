@@ -6,7 +6,7 @@ use crate::{System, SystemError};
 use stillpoint_core::{Direction, StampKind};
 
 /// The kinds of names that records are about.
-const KINDS: [&str; 7] = ["watch", "trace", "enter", "call", "serve", "shared", "place"];
+const KINDS: [&str; 7] = ["watch", "trace", "span", "call", "serve", "shared", "place"];
 
 /// What there is to say of a system now.
 pub fn header_of(system: &mut System, file: &str) -> Result<Header, SystemError> {

@@ -23,8 +23,14 @@ pub fn record_as(path: &Path, chunks: u32, nodes: Vec<NodeInfo>) -> Vec<u64> {
     for chunk in 0..chunks {
         for number in (1..=EVENTS_A_CHUNK).map(|event| chunk * EVENTS_A_CHUNK + event) {
             let (me, recording) = (NodeId(0), Recording::FULL);
-            let standing =
-                Standing { me, number: EventNumber(number), clock: &[number], counts: &[], origins: &[], recording };
+            let standing = Standing {
+                me,
+                number: EventNumber(number),
+                clock: &[number],
+                counts: &[],
+                origins: &[],
+                recording: &recording,
+            };
             log.push(&ring, &Event::local(7), Ticks(number), &standing);
         }
         let mut bytes = vec![0; 65536];

@@ -12,6 +12,7 @@ mod record;
 mod report;
 mod service;
 mod shared;
+mod span;
 mod text;
 
 pub use crate::open_error::OpenError;
@@ -19,6 +20,7 @@ pub use crate::open_error::OpenError;
 pub(crate) use delay::Calling;
 pub(crate) use delay::Gated;
 pub use park::{ParkedAgent, stillpoint_park};
+pub use span::Span;
 
 use crate::channel::{Channel, End};
 use crate::fault::Fault;
@@ -382,6 +384,12 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agent<P,
     #[inline]
     pub fn trace(&self, name: Name) {
         self.agents.event(Event::local(name.0));
+    }
+
+    /// Begins a span, which ends when what is returned is dropped; [`span!`](crate::span) gives it a name.
+    #[inline]
+    pub fn span(&self, name: Name) -> Span<P, N, PORTS, LOG> {
+        Span::begin(*self, name)
     }
 
     /// A value from outside the system, which replay would have to give again; [`input!`](crate::input) gives it a name.

@@ -80,7 +80,7 @@ fn write_and_read(mut bytes: Bytes<'_>) {
                 clock: &clock,
                 counts: &counts,
                 origins: &counts,
-                recording,
+                recording: &recording,
             };
             writer.push(&ring, &event, Ticks(now as u32), &standing);
             waiting.push((event, number, now, message));

@@ -177,7 +177,11 @@ fn command_in_words(command: &Command<'_>) -> String {
         Command::Record(recording) => {
             let causes = if *recording == recording.with_causes() { " with causes" } else { "" };
             let (mode, kinds, actions) = (recording.mode(), recording.kinds().0, recording.actions());
-            format!("record {mode:?}{causes}, kinds {kinds:#x}, tracepoints {actions:#x}")
+            let (named, ports, names) = recording.names();
+            let names: Vec<u16> = names.into_iter().filter(|name| *name != 0).collect();
+            let only = format!(", of kinds {:#x} only ports {ports:#x} and names {names:?}", named.0);
+            let only = if named.0 == 0 { String::new() } else { only };
+            format!("record {mode:?}{causes}, kinds {kinds:#x}, tracepoints {actions:#x}{only}")
         }
         Command::Install { slot, generation, detector, program } => {
             let program = or_refused(Program::verify(program), |program| program.to_string());

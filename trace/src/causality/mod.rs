@@ -46,6 +46,15 @@ impl History {
     }
 }
 
+/// For each event, the events immediately before it: on its node, through messages and calls, and through shared objects.
+pub(crate) fn causes(history: &History) -> Vec<Vec<usize>> {
+    let mut causes = sync_causes(history);
+    for (place, before) in &history.data {
+        causes[*place].extend(before);
+    }
+    causes
+}
+
 /// For each event, the last event before it on its node, its send, and what else its clock has news of.
 fn sync_causes(history: &History) -> Vec<Vec<usize>> {
     let mut last: Vec<Option<usize>> = vec![None; history.width()];

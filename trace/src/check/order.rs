@@ -94,6 +94,14 @@ pub(super) fn holes(sight: &Sight<'_>, patterns: &[&Pattern]) -> Vec<Vec<Hole>> 
     (0..sight.history.width()).map(|node| of_node(node as u8)).collect()
 }
 
+/// Shows what is wrong, if it is among the first.
+type Show<'a> = Box<dyn FnOnce() -> Finding + 'a>;
+
+/// The event with which what followed another became wrong.
+fn last_of(of: &Around, after: &[Marked]) -> usize {
+    after.iter().map(|(event, _)| *event).max().unwrap_or(of.index)
+}
+
 impl Order<'_> {
     fn check(&self, most: usize, outcome: &mut Outcome) {
         let (mut all, open) = self.around();
@@ -110,6 +118,8 @@ impl Order<'_> {
         let relayed =
             relayed.map(|of| format!("{} was reached by messages that are not recorded", self.event(of.index)));
         let (mut waiting, mut settled) = (0_u64, vec![false; self.model.actions.len()]);
+        // What is wrong, by the event with which it became so; of one event first what is about it.
+        let mut wrong: Vec<((usize, bool), Show<'_>)> = Vec::new();
         for of in &all {
             outcome.events += 1;
             if let Some(why) = &of.unknown {
@@ -121,10 +131,12 @@ impl Order<'_> {
             match self.fits(of, &before, &self.model.fires[of.action]) {
                 Fit::Wrong if of.relayed && self.may_fit(of, &before, &self.model.fires[of.action]) => outcome
                     .cannot_tell(format!("{} was reached by messages that are not recorded", self.event(of.index))),
-                Fit::Wrong => outcome.fail(most, || self.wrong_before(of, &before)),
+                Fit::Wrong => {
+                    wrong.push(((of.index, false), Box::new(move || self.wrong_before(of, &before))));
+                }
                 Fit::Right | Fit::NoRule => {
                     if let Some(&(other, action)) = stray {
-                        outcome.fail(most, || self.stray(of, other, action));
+                        wrong.push(((of.index, false), Box::new(move || self.stray(of, other, action))));
                     }
                 }
             }
@@ -138,11 +150,14 @@ impl Order<'_> {
                     Some(why) => outcome.cannot_tell(why),
                     None => {
                         settled[of.action] = true;
-                        outcome.fail(most, || self.wrong_after(of, &after));
+                        let last = last_of(of, &after);
+                        wrong.push(((last, last != of.index), Box::new(move || self.wrong_after(of, &after))));
                     }
                 },
             }
         }
+        wrong.sort_by_key(|(at, _)| *at);
+        wrong.into_iter().for_each(|(_, show)| outcome.fail(most, show));
         if waiting > 0 {
             outcome
                 .remarks
@@ -306,7 +321,7 @@ impl Order<'_> {
         let (name, sets) = (self.name(of.action), &self.model.routes[of.action]);
         let (found, allowed) = (self.names(after, sets), self.allowed(of, sets));
         let what = format!("{} led to {found}: after {name} the model expects {allowed}", self.event(of.index));
-        Finding { what, events: self.shown(of, &of.after, "immediately after"), about: Some(of.index) }
+        Finding { what, events: self.shown(of, &of.after, "immediately after"), about: Some(last_of(of, after)) }
     }
 
     fn stray(&self, of: &Around, other: usize, action: usize) -> Finding {

@@ -49,7 +49,15 @@ impl First {
     pub(super) fn of(checks: &[Outcome], history: &History) -> Option<Self> {
         let at = |finding: &Finding| finding.about.or_else(|| history.index_of(finding.events.first()?.id));
         let all = checks.iter().flat_map(|check| check.failures.iter().map(move |finding| (check, finding)));
-        let (check, finding) = all.min_by_key(|(_, finding)| at(finding).unwrap_or(usize::MAX))?;
+        // Of two that are wrong with one event, the one that is about it.
+        let is_about_another = |finding: &Finding, at: usize| {
+            finding.events.first().is_none_or(|event| history.index_of(event.id) != Some(at))
+        };
+        let key = |finding: &Finding| {
+            let at = at(finding).unwrap_or(usize::MAX);
+            (at, is_about_another(finding, at))
+        };
+        let (check, finding) = all.min_by_key(|(_, finding)| key(finding))?;
         Some(Self { place: check.place.clone(), what: finding.what.clone() })
     }
 }

@@ -1,4 +1,4 @@
-//! The native form of the Perfetto viewer: boards are processes, nodes threads, messages flows, halts slices. Order
+//! The native form of the Perfetto viewer: boards are processes, nodes threads, messages flows, halts and spans slices. Order
 //! between nodes through what is not shown is a flow, too.
 //!
 //! Only the few messages of its protocol that are needed are described here, with the numbers that
@@ -6,6 +6,7 @@
 use super::common_time;
 use crate::{Edge, EdgeKind, History, Printable, Restricted, Row};
 use prost::Message as _;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use stillpoint_core::EventKind;
 
@@ -37,6 +38,8 @@ struct Track {
     process: Option<Process>,
     #[prost(message, optional, tag = "4")]
     thread: Option<Thread>,
+    #[prost(uint64, optional, tag = "5")]
+    parent: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -102,22 +105,35 @@ pub(super) fn write(shown: &Restricted<'_>, out: &mut dyn Write) -> io::Result<(
     for node in &history.header.nodes {
         let (pid, tid) = (Some(node.board as i32 + 1), Some(100 + i32::from(node.id)));
         let thread = Some(Thread { pid, tid, name: Some(printable(&node.name)) });
-        let track = Track { uuid: Some(track_of(node.id)), name: Some(printable(&node.name)), thread, process: None };
+        let track =
+            Track { uuid: Some(track_of(node.id)), name: Some(printable(&node.name)), thread, ..Track::default() };
         put(out, Packet { track: Some(track), ..Packet::default() })?;
     }
     let flows = Flows::of(shown);
+    let spans = Spans::of(shown);
+    spans.tracks(out)?;
     let mut halted = [false; 256];
     for (at, event) in shown.events().enumerate() {
         let halted = &mut halted[usize::from(event.id.node)];
+        let place = shown.places()[at];
         let kind = match event.kind() {
+            EventKind::Enter if spans.track.contains_key(&place) => SLICE_BEGIN,
+            EventKind::Leave if spans.track.contains_key(&place) => SLICE_END,
             EventKind::Halt if !*halted => SLICE_BEGIN,
             EventKind::Resume if *halted => SLICE_END,
             _ => INSTANT,
         };
-        *halted = kind == SLICE_BEGIN || *halted && kind != SLICE_END;
-        let place = shown.places()[at];
+        match event.kind() {
+            EventKind::Halt => *halted = true,
+            EventKind::Resume => *halted = false,
+            _ => {}
+        }
         let (begins, ends) = (flows.begin[at].clone(), flows.end[at].clone());
-        let event = TrackEvent { flows: begins, ending_flows: ends, ..track_event(history, place, kind) };
+        let mut event = TrackEvent { flows: begins, ending_flows: ends, ..track_event(history, place, kind) };
+        if let Some((track, name)) = spans.track.get(&place) {
+            event.track = Some(*track);
+            event.name = (kind == SLICE_BEGIN).then(|| name.clone());
+        }
         put(out, Packet { timestamp: Some(times[place]), event: Some(event), ..Packet::default() })?;
     }
     Ok(())
@@ -138,6 +154,38 @@ impl Flows {
             flows.end[to].push(number);
         }
         flows
+    }
+}
+
+/// The ends of the spans of which both are shown, by their places: track and name. Spans of a node that overlap are on tracks
+/// of their own, below the node's.
+struct Spans {
+    track: HashMap<usize, (u64, String)>,
+    parents: BTreeMap<u64, u64>,
+}
+
+impl Spans {
+    fn of(shown: &Restricted<'_>) -> Self {
+        let history = shown.history;
+        let mut spans = Self { track: HashMap::new(), parents: BTreeMap::new() };
+        for span in history.spans() {
+            let is_shown = |place: usize| shown.places().binary_search(&place).is_ok();
+            let Some(leave) = span.leave.filter(|leave| is_shown(span.enter) && is_shown(*leave)) else { continue };
+            let track = 2000 + 256 * u64::from(span.node) + span.depth as u64;
+            let name = history.header.about(span.node, &history.events[span.enter].what).unwrap_or_default();
+            spans.parents.insert(track, track_of(span.node));
+            spans.track.insert(span.enter, (track, printable(&name)));
+            spans.track.insert(leave, (track, printable(&name)));
+        }
+        spans
+    }
+
+    fn tracks(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.parents.iter().try_for_each(|(track, parent)| {
+            let (uuid, name) = (Some(*track), Some("spans".into()));
+            let track = Track { uuid, name, parent: Some(*parent), ..Track::default() };
+            put(out, Packet { track: Some(track), ..Packet::default() })
+        })
     }
 }
 

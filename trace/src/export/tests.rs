@@ -214,3 +214,33 @@ fn parquet_has_a_row_an_event() {
     let clock: Vec<u32> = (0..clock.len()).map(|at| clock.get_long(at).unwrap() as u32).collect();
     assert_eq!(clock, history.clock(4));
 }
+
+#[test]
+fn spans_are_slices_of_the_perfetto_viewer_and_overlapping_ones_have_tracks_of_their_own() {
+    let mut sketch = Sketch::new(&["a"]);
+    sketch.header().boards = vec![crate::BoardInfo::default()];
+    for (kind, tag) in [
+        (EventKind::Enter, 1),
+        (EventKind::Enter, 2),
+        (EventKind::Leave, 1),
+        (EventKind::Leave, 2),
+        (EventKind::Enter, 1),
+        (EventKind::Leave, 1),
+        (EventKind::Enter, 3),
+    ] {
+        sketch.event(0, Event::new(kind, tag));
+    }
+    let bytes = exported(&sketch.history(), Format::Perfetto);
+    // Kind and track of each event.
+    let of = |event: &[u8]| {
+        let found = fields(event);
+        let value = |number: u64| found.iter().find(|(field, ..)| *field == number).map_or(0, |(_, value, _)| *value);
+        (value(9), value(11))
+    };
+    let packets: Vec<_> = fields(&bytes).into_iter().flat_map(|(_, _, packet)| fields(packet)).collect();
+    let fields: Vec<(u64, u64)> =
+        packets.iter().filter(|(field, ..)| *field == 11).map(|(_, _, event)| of(event)).collect();
+    let slices: Vec<(u64, u64)> = fields.iter().filter(|(kind, _)| *kind != 3).copied().collect();
+    assert_eq!(slices, [(1, 2000), (1, 2001), (2, 2000), (2, 2001), (1, 2000), (2, 2000)], "{fields:?}");
+    assert_eq!(fields.len(), 7, "the one without an end is an instant");
+}

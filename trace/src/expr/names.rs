@@ -2,10 +2,10 @@
 use stillpoint_core::{Direction, EventKind, NodeId, PortId};
 
 /// What the events of the language are, for messages.
-pub(super) const EVENTS: &str = "an event: send(port), recv(port), call(name), return(name), serve(name), reply(name), up(port), down(port), reset, fault, enter(function), trace(name) or timer";
+pub(super) const EVENTS: &str = "an event: send(port), recv(port), call(name), return(name), serve(name), reply(name), up(port), down(port), reset, fault, enter(span), leave(span), trace(name) or timer";
 
 /// Each event by its word: its kind, and what its argument names.
-const EVENT_WORDS: [(&str, EventKind, About); 13] = [
+const EVENT_WORDS: [(&str, EventKind, About); 14] = [
     ("send", EventKind::Send, About::Port),
     ("recv", EventKind::Receive, About::Port),
     ("call", EventKind::Call, About::Tag("call")),
@@ -16,7 +16,8 @@ const EVENT_WORDS: [(&str, EventKind, About); 13] = [
     ("down", EventKind::LinkDown, About::Port),
     ("reset", EventKind::Reset, About::Nothing),
     ("fault", EventKind::Fault, About::Nothing),
-    ("enter", EventKind::Enter, About::Tag("enter")),
+    ("enter", EventKind::Enter, About::Tag("span")),
+    ("leave", EventKind::Leave, About::Tag("span")),
     ("trace", EventKind::Local, About::Tag("trace")),
     ("timer", EventKind::Timer, About::Nothing),
 ];
@@ -112,7 +113,7 @@ pub struct NodeNames {
     pub watches: Vec<Option<String>>,
     /// Its ports.
     pub ports: Vec<PortNames>,
-    /// Tracepoints, marked functions and remote procedures: kind, number, text. A text may have several numbers.
+    /// Tracepoints, spans and remote procedures: kind, number, text. A text may have several numbers.
     pub tags: Vec<(String, u16, String)>,
     /// Whether its messages carry whole clocks, so that it hears of nodes that are not its neighbours.
     pub knows_all_clocks: bool,

@@ -109,7 +109,7 @@ mod tests {
                 self.events += 1;
                 let number = EventNumber(self.events);
                 let (me, clock, recording) = (NodeId(0), &[self.events], Recording::FULL);
-                let standing = Standing { me, number, clock, counts: &[], origins: &[], recording };
+                let standing = Standing { me, number, clock, counts: &[], origins: &[], recording: &recording };
                 self.log.push(&self.ring, &Event::local(7), Ticks(self.events), &standing);
             }
         }

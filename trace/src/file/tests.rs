@@ -28,7 +28,7 @@ impl<const S: usize> Logging<S> {
         let (number, recording) = (self.number, Recording::FULL);
         let (clock, counts) = ([number, 0], [number]);
         let (me, number) = (NodeId(0), EventNumber(number));
-        let standing = Standing { me, number, clock: &clock, counts: &counts, origins: &[0], recording };
+        let standing = Standing { me, number, clock: &clock, counts: &counts, origins: &[0], recording: &recording };
         self.writer.push(&self.ring, &Event::send(PortId(0)), Ticks(number.0), &standing);
         self.number += 1;
     }

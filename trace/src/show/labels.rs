@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 /// Around the whole.
 pub(super) const EDGE: f64 = 24.0;
-/// From a dot to its label.
-pub(super) const BESIDE: f64 = 11.0;
+/// From a dot to its label: the tip of an arrow has room between them.
+pub(super) const BESIDE: f64 = 17.0;
 
 /// Number and action.
 pub(super) fn label(lanes: &Lanes<'_>, mark: &Mark<'_>) -> (String, String) {

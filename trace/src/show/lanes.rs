@@ -17,6 +17,8 @@ pub struct Lanes<'a> {
     pub arrows: Vec<Arrow>,
     /// The cuts at which nodes were halted.
     pub cuts: Vec<CutLine>,
+    /// The spans of which something is shown.
+    pub bars: Vec<Bar>,
     /// Notes without a place in the diagram.
     pub general: Vec<&'a Note>,
     /// How many rows there are.
@@ -90,6 +92,19 @@ pub enum Arrow {
     },
 }
 
+/// A span in a lane: from its first mark that is shown to its last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bar {
+    /// Its name.
+    pub name: String,
+    /// How many spans of the node it lies in or overlaps.
+    pub depth: usize,
+    /// The marks at its ends.
+    pub ends: (usize, usize),
+    /// The trace has its end.
+    pub is_ended: bool,
+}
+
 /// Where nodes were halted in one halt: what is above the line is the state that was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutLine {
@@ -135,11 +150,12 @@ impl<'a> Lanes<'a> {
             at += group.len();
         }
         let (arrows, cuts) = (arrows(history, selection, &marks, &lane_of), cuts(history, &marks));
+        let bars = bars(history, &marks, &lanes, &lane_of);
         let hidden = (selection.before, selection.after);
         let mark = |place: usize| marks.iter().position(|mark| mark.place == place);
         let unordered =
             selection.unordered.iter().filter_map(|(one, other)| Some((mark(*one)?, mark(*other)?))).collect();
-        Self { history, nodes, marks, arrows, cuts, general, rows, hidden, about: selection.about, unordered }
+        Self { history, nodes, marks, arrows, cuts, bars, general, rows, hidden, about: selection.about, unordered }
     }
 }
 
@@ -231,6 +247,19 @@ fn order_arrows(history: &History, selection: &Selection, shown: &HashMap<usize,
         }
     });
     drawn.collect()
+}
+
+fn bars(history: &History, marks: &[Mark<'_>], lanes: &[Vec<usize>], lane_of: &HashMap<u8, usize>) -> Vec<Bar> {
+    let of = |span: crate::Span| {
+        let lane = &lanes[*lane_of.get(&span.node)?];
+        let begin = lane.partition_point(|mark| marks[*mark].place < span.enter);
+        let end = span.leave.map_or(lane.len(), |leave| lane.partition_point(|mark| marks[*mark].place <= leave));
+        let (first, last) = (*lane[begin..end.max(begin)].first()?, *lane[begin..end].last()?);
+        let name = history.header.about(span.node, &history.events[span.enter].what).unwrap_or_default();
+        Some(Bar { name, depth: span.depth, ends: (first, last), is_ended: span.leave.is_some() })
+    };
+    // A span that was collapsed is an event and has no length.
+    history.spans().into_iter().filter(|span| history.events[span.enter].what.value == 0).filter_map(of).collect()
 }
 
 fn cuts(history: &History, marks: &[Mark<'_>]) -> Vec<CutLine> {

@@ -27,7 +27,7 @@ pub use dot::dot;
 pub use evidence::{Evidence, evidence};
 pub use graph::{Arc, Graph, GraphKind, Spot};
 pub use html::html;
-pub use lanes::{Arrow, CutLine, Lanes, Mark};
+pub use lanes::{Arrow, Bar, CutLine, Lanes, Mark};
 pub use layout::graph_svg;
 pub use linked::linked_html;
 pub use listing::{Line, listing};

@@ -9,6 +9,7 @@ const STYLE: &str = "\
 svg{background:var(--bg)}text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:var(--ink)}\
 .head{font-weight:700;font-size:14px;text-anchor:middle}.dim{fill:var(--dim)}.title{font-size:14px;font-weight:700}\
 .lane{stroke:var(--line);stroke-width:2}.lost{stroke:var(--warn);stroke-width:3;stroke-dasharray:3 4}\
+.span{fill:var(--hit);fill-opacity:.2;stroke:var(--hit);stroke-opacity:.5}.unended{stroke-dasharray:3 3}\
 .msg{stroke:var(--msg);stroke-width:1.5;fill:none}.open{stroke-dasharray:5 4;stroke:var(--warn)}.away{stroke-dasharray:2 3}.data{stroke:var(--data);stroke-dasharray:7 3}.hidden{stroke-dasharray:1.5 4;stroke-linecap:round;stroke-width:2}\
 .tip{fill:var(--msg)}.tip.open{fill:var(--warn)}.tip.data{fill:var(--data);stroke:none}.tip.hidden{fill:var(--bg);stroke:var(--msg);stroke-width:1.2;stroke-dasharray:none}\
 .dot{fill:var(--dot);stroke:var(--bg);stroke-width:1.5}.dot.m{fill:var(--msg)}.dot.h{fill:var(--halt)}\

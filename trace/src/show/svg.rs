@@ -116,6 +116,21 @@ impl<'a> Drawing<'a> {
         for x in &self.x {
             let _ = writeln!(body, "<line class=\"lane\" x1=\"{x:.0}\" y1=\"{TOP}\" x2=\"{x:.0}\" y2=\"{end:.0}\"/>");
         }
+        for bar in &self.lanes.bars {
+            let ((x, from), (_, to)) = (self.at(bar.ends.0), self.at(bar.ends.1));
+            // What lies inside is narrower; deeper than this it cannot be told apart.
+            let half = 9.0 - 2.5 * bar.depth.min(2) as f64;
+            let class = if bar.is_ended { "span" } else { "span unended" };
+            let _ = writeln!(
+                body,
+                "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"4\"><title>span {}</title></rect>",
+                x - half,
+                from - 9.0,
+                2.0 * half,
+                to - from + 18.0,
+                escape(&bar.name),
+            );
+        }
         for mark in self.lanes.marks.iter().filter(|mark| !mark.notes.is_empty()) {
             let (x, y) = (self.x[mark.lane], self.y(mark.row));
             let (y1, y2) = (y - ROW * 1.4, y - ROW * 0.3);

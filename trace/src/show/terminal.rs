@@ -1,6 +1,6 @@
 //! The space-time diagram as text: a column for each node, a line for each event, arrows between the columns.
 use super::Selection;
-use super::lanes::Lanes;
+use super::lanes::{Bar, Lanes};
 use super::listing::partner;
 use super::tracks::{Passing, Tracks};
 use crate::{History, Past};
@@ -21,7 +21,13 @@ pub fn diagram(history: &History, selection: &Selection) -> Vec<String> {
     text.push(heads(&lanes, &columns));
     for line in 0..lines.count {
         let mut row = vec![' '; width];
-        columns.iter().for_each(|column| row[*column] = '│');
+        for (lane, column) in columns.iter().enumerate() {
+            let is_inside = |bar: &Bar| {
+                let (first, last) = bar.ends;
+                lanes.marks[first].lane == lane && (lines.of_mark[first]..=lines.of_mark[last]).contains(&line)
+            };
+            row[*column] = if lanes.bars.iter().any(is_inside) { '┃' } else { '│' };
+        }
         passing.draw(&tracks, &mut row, &columns, line);
         let label = match &lines.what[line] {
             What::Note(lane, note) => {

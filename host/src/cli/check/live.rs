@@ -53,6 +53,7 @@ pub(super) fn run(args: &Args, models: Vec<Model>, context: &mut Context) -> Res
         most_held: checker.most_held(),
         seconds: watcher.elapsed().as_secs_f64(),
         halt: checker.halt(),
+        halt_after_ms: checker.halt_after_ms(),
     };
     let is_unknown = answer.count("holds so far") < answer.checks.len();
     out.print(&answer);
@@ -67,6 +68,9 @@ struct Answer {
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     halt: Option<u16>,
+    /// How long after the record of the first failure was read the halt began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    halt_after_ms: Option<f64>,
 }
 
 #[derive(Serialize)]

@@ -32,8 +32,10 @@ pub struct LiveCheck {
     violations: Vec<String>,
     most_held: usize,
     halt: Option<u16>,
-    /// When the first failure was found.
-    read: Instant,
+    /// When the record of the first failure was read, in microseconds since reading began.
+    first: Option<u64>,
+    /// How long after that the halt began, in milliseconds.
+    halt_after_ms: Option<f64>,
     out: Output,
 }
 
@@ -50,7 +52,17 @@ impl LiveCheck {
     pub fn new(models: Vec<Model>, header: &Header, out: Output) -> Result<Self, CliError> {
         let live = Live::new(&models, header).map_err(|error| CliError::Usage(error.to_string()))?;
         let follower = Follower::new(header);
-        Ok(Self { models, follower, live, violations: Vec::new(), most_held: 0, halt: None, read: Instant::now(), out })
+        Ok(Self {
+            models,
+            follower,
+            live,
+            violations: Vec::new(),
+            most_held: 0,
+            halt: None,
+            first: None,
+            halt_after_ms: None,
+            out,
+        })
     }
 
     /// Orders events by messages and calls alone.
@@ -85,20 +97,22 @@ impl LiveCheck {
         self.halt
     }
 
+    /// How long after the record of the first violation was read that halt began, in milliseconds.
+    pub fn halt_after_ms(&self) -> Option<f64> {
+        self.halt_after_ms
+    }
+
     /// Nothing more comes: what was held back for silent nodes is checked.
     pub fn settle(&mut self) {
-        let Self { follower, live, violations, out, .. } = self;
-        follower.finish(&mut |event, clock| tell(live.event(event, clock), violations, *out));
+        let Self { follower, live, violations, first, out, .. } = self;
+        follower.finish(&mut |event, clock| tell(live.event(event, clock), violations, first, *out));
     }
 
     /// A piece of a log was read.
     pub fn take(&mut self, chunk: &Chunk) {
-        if self.violations.is_empty() {
-            self.read = Instant::now();
-        }
-        let Self { follower, live, violations, most_held, out, .. } = self;
+        let Self { follower, live, violations, most_held, first, out, .. } = self;
         follower.chunk(chunk, &mut |event, clock| {
-            tell(live.event(event, clock), violations, *out);
+            tell(live.event(event, clock), violations, first, *out);
             *most_held = live.held().max(*most_held);
         });
         *most_held = (follower.held() + live.held()).max(*most_held);
@@ -106,19 +120,20 @@ impl LiveCheck {
 
     /// All logs were read once more. With `halts` the system is halted at the first violation; returns whether it was.
     pub fn look(&mut self, elapsed: Duration, system: &mut System, halts: bool) -> Result<bool, CliError> {
-        let Self { follower, live, violations, out, .. } = self;
+        let entered = Instant::now();
+        let Self { follower, live, violations, first, out, .. } = self;
         follower.wait_no_longer(elapsed.as_micros() as u64, &mut |event, clock| {
-            tell(live.event(event, clock), violations, *out);
+            tell(live.event(event, clock), violations, first, *out);
         });
-        if !halts || self.violations.is_empty() || self.halt.is_some() {
-            return Ok(self.halt.is_some());
-        }
-        let (began, since_read) = (Instant::now(), self.read.elapsed().as_secs_f64() * 1000.0);
+        let (true, None, Some(first)) = (halts, self.halt, self.first) else { return Ok(self.halt.is_some()) };
+        let (began, read) = (Instant::now(), Duration::from_micros(first));
+        let since_read = (elapsed + entered.elapsed()).saturating_sub(read).as_secs_f64() * 1000.0;
+        self.halt_after_ms = Some(since_read);
         let halted = system.halt_all(None, HALT_LIMIT)?;
         self.halt = Some(halted.halt.0);
         let certified = if halted.is_certified() { "certified" } else { "without a certificate: see `stillpoint cut`" };
         let took = began.elapsed().as_secs_f64() * 1000.0;
-        self.out.say("halted", format!("all nodes, halt {}, in {took:.0} ms, {certified}; it began {since_read:.1} ms after the failure was found", halted.halt.0));
+        self.out.say("halted", format!("all nodes, halt {}, in {took:.0} ms, {certified}; it began {since_read:.1} ms after the record of the failure was read", halted.halt.0));
         Ok(true)
     }
 
@@ -131,8 +146,9 @@ impl LiveCheck {
     }
 }
 
-fn tell(found: Vec<Violation>, violations: &mut Vec<String>, out: Output) {
-    for Violation { place, what, .. } in found {
+fn tell(found: Vec<Violation>, violations: &mut Vec<String>, first: &mut Option<u64>, out: Output) {
+    for Violation { place, what, wall, .. } in found {
+        first.get_or_insert(wall);
         let text = format!("{place}: {what}");
         out.say("wrong", &text);
         violations.push(text);

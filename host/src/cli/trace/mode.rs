@@ -18,7 +18,9 @@ use stillpoint::{System, did_you_mean};
 /// Choose what the system, a board or a node records, and show what is in effect.
 #[derive(clap::Args)]
 #[command(
-    after_help = "WHAT is full, off, replay, or kinds of events, as in send,recv,watch or trace(lap); `restricted` means send,recv. Halts, \
+    after_help = "WHAT is full, off, replay, or kinds of events, as in send,recv,watch; `restricted` means send,recv. Of messages, tracepoints, \
+                  shared objects, spans and procedures single ones can be chosen by name, as in send(ring),'trace(token taken)',access(totals): any \
+                  number of ports and eight other names. Halts, \
                   resumes, faults and resets are among every choice of kinds. With `override` it counts for all that lies inside, \
                   whatever was chosen there. `inherit` takes a choice away, so that what lies around counts; `file` goes back to what \
                   the system file says.\n\n\

@@ -25,6 +25,8 @@ mod sources;
 mod value;
 
 use crate::{Builder, Program, ProgramError, StatementId, TaskId};
+pub use sources::modules;
+
 use lower::{Lowering, System};
 use sources::Index;
 use std::collections::{HashMap, HashSet};

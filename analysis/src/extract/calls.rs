@@ -168,12 +168,12 @@ impl Lowering<'_, '_> {
                 After::new(from, agent)
             }
             (Value::Agent, "inbox" | "outbox") => {
-                let value = self.opened(arguments.first(), place);
+                let value = self.opened(arguments.first(), name == "outbox", place);
                 After::new(from, value)
             }
             (Value::Agent, "serial") => {
                 let name = |at: usize| arguments.get(at).map(|pair: &Value| pair.field("0"));
-                let ports = [4, 5].map(|at| self.opened(name(at).as_ref(), place));
+                let ports = [4, 5].map(|at| self.opened(name(at).as_ref(), at == 4, place));
                 After::new(from, Value::List(ports.to_vec()))
             }
             (Value::Agent, "watch") => match arguments.first() {
@@ -233,10 +233,10 @@ impl Lowering<'_, '_> {
     }
 
     /// A port that is opened under a name.
-    fn opened(&mut self, name: Option<&Value>, place: &Place) -> Value {
+    fn opened(&mut self, name: Option<&Value>, out: bool, place: &Place) -> Value {
         match name {
-            Some(Value::Name(name)) => self.port(name),
-            Some(Value::OneOf(all)) => Value::one_of(all.iter().map(|one| self.opened(Some(one), place))),
+            Some(Value::Name(name)) => self.port(name, out),
+            Some(Value::OneOf(all)) => Value::one_of(all.iter().map(|one| self.opened(Some(one), out, place))),
             _ => {
                 self.note_at(place.clone(), "a port is opened under a name that is not followed".into());
                 Value::Unknown

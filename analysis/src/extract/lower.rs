@@ -304,14 +304,16 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// A port of the node by its name.
-    pub fn port(&self, name: &str) -> Value {
+    /// A port of the node by its name and direction.
+    pub fn port(&self, name: &str, out: bool) -> Value {
         if self.here != Some(true) {
             return Value::Absent;
         }
         let is_own = |end: &(NodeId, String)| end.0 == self.node.id && end.1 == name;
-        let known = self.system.ports.iter().any(|port| is_own(&port.from) || is_own(&port.to));
-        let unpaired = self.node.ports.iter().any(|port| port == name);
+        let mut ports = self.system.ports.iter();
+        let known = ports.clone().any(|port| is_own(if out { &port.from } else { &port.to }));
+        let is_paired = ports.any(|port| is_own(&port.from) || is_own(&port.to));
+        let unpaired = !is_paired && self.node.ports.iter().any(|port| port == name);
         if known || unpaired { Value::Port(name.to_owned()) } else { Value::Absent }
     }
 

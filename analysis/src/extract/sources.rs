@@ -311,3 +311,29 @@ impl<'ast> Visit<'ast> for Collector<'_> {
         visit::visit_macro(self, item);
     }
 }
+
+/// The modules that a file declares in files of their own: the name of each, and its path if an attribute gives one.
+///
+/// # Example: one beside the file, one elsewhere
+/// ```
+/// let text = "mod near; #[path = \"../far.rs\"] mod far; mod inside {} #[cfg(test)] mod tests;";
+/// let found = stillpoint_analysis::modules(text);
+/// assert_eq!(found, [("near".into(), None), ("far".into(), Some("../far.rs".into()))]);
+/// ```
+#[must_use]
+pub fn modules(text: &str) -> Vec<(String, Option<String>)> {
+    let Ok(file) = syn::parse_file(text) else { return Vec::new() };
+    let declared = file.items.iter().filter_map(|item| match item {
+        syn::Item::Mod(module) if module.content.is_none() && !is_test(&module.attrs) => Some(module),
+        _ => None,
+    });
+    let path = |attribute: &Attribute| match &attribute.meta {
+        syn::Meta::NameValue(syn::MetaNameValue {
+            path,
+            value: syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }),
+            ..
+        }) if path.is_ident("path") => Some(text.value()),
+        _ => None,
+    };
+    declared.map(|module| (module.ident.to_string(), module.attrs.iter().find_map(path))).collect()
+}

@@ -49,6 +49,19 @@ pub fn all() -> Vec<Demo> {
                 (2, "out", 0, "ring"),
             ],
         ),
+        demo(
+            "barrier",
+            text!("barrier"),
+            &["gate", "near", "wire", "far"],
+            &[
+                (1, "arrived", 0, "arrived"),
+                (0, "go", 1, "go"),
+                (2, "up", 0, "up"),
+                (0, "down", 2, "down"),
+                (3, "arrived", 2, "arrived"),
+                (2, "go", 3, "go"),
+            ],
+        ),
         Demo {
             // Nothing flows back over the link.
             unused: &["2.unused"],

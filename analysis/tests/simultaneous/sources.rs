@@ -68,6 +68,30 @@ fn holding_the_token_cannot_be_recognised_and_the_line_says_why() {
     assert_eq!(found.place(write).unwrap().line, line("holding.set(0)", 0));
 }
 
+/// The gate of a barrier can tell that both workers are in one phase, fixed or fuzzy; what a worker sets while it waits at a
+/// fuzzy one, it cannot.
+#[test]
+fn phases_at_a_barrier_are_recognised_at_the_gate_and_extra_work_is_not() {
+    let found = demo("barrier").extract();
+    let (recognitions, _) = recognise(&found.program, &["1.phase", "3.phase"].map(|name| component(&found, name)));
+    let gate = recognitions.iter().find(|one| one.node == NodeId(0)).expect("the gate recognises it");
+    let name = |id: stillpoint_analysis::ChannelId| found.program.channels()[id.index()].name.clone();
+    let carried: Vec<_> = gate.carried().into_iter().map(name).collect();
+    assert_eq!(carried, ["1.arrived", "2.up", "3.arrived"]);
+    let releases: Vec<_> = gate.holds.iter().filter_map(|hold| hold.release).map(|one| name(one.sent)).collect();
+    assert_eq!(releases, ["0.go", "0.down"]);
+    let (recognitions, obstacles) =
+        recognise(&found.program, &["1.extra", "3.extra"].map(|name| component(&found, name)));
+    assert_eq!(recognitions, []);
+    let write = obstacles.iter().find_map(|obstacle| match obstacle {
+        Obstacle::Changes { node: NodeId(0), component: 0, change } => Some(change.write),
+        _ => None,
+    });
+    let text = include_str!("../../../target-agent/examples/barrier.rs");
+    let line = text.lines().position(|line| line.contains("extra.set")).expect("the demo sets it") + 1;
+    assert_eq!(found.place(write.expect("near changes without the gate")).unwrap().line, line);
+}
+
 /// The notes of every demo, each with the reason why nothing better is known.
 #[test]
 fn every_demo_is_extracted_and_each_note_has_its_reason() {

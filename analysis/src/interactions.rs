@@ -4,6 +4,7 @@
 //! for programs without loops whose messages are all taken; nothing is promised on them.
 use crate::{Action, Flow, Pairs, Program, StatementId};
 use fixedbitset::FixedBitSet;
+use std::collections::VecDeque;
 
 /// The sets PRE, POST1 and POST2 of every statement.
 ///
@@ -118,11 +119,15 @@ impl Equations<'_> {
         self.inner.iter().for_each(|(from, to)| after[from.index()].push((*to, false)));
         self.across.iter().for_each(|(from, to)| after[from.index()].push((*to, true)));
         let own: Vec<FixedBitSet> = self.own_statements(count);
-        let mut work: Vec<StatementId> = seeds.to_vec();
+        // First in, first out, each statement at most once: sets grow by rounds, not path by path.
+        let mut work: VecDeque<StatementId> = seeds.iter().copied().collect();
+        let mut waits = FixedBitSet::with_capacity(count);
         for seed in seeds {
             sets[seed.index()].insert(seed.index());
+            waits.insert(seed.index());
         }
-        while let Some(from) = work.pop() {
+        while let Some(from) = work.pop_front() {
+            waits.set(from.index(), false);
             for (to, across) in &after[from.index()] {
                 let mut more = sets[from.index()].clone();
                 if *across {
@@ -130,7 +135,9 @@ impl Equations<'_> {
                 }
                 if !more.is_subset(&sets[to.index()]) {
                     sets[to.index()].union_with(&more);
-                    work.push(*to);
+                    if !waits.put(to.index()) {
+                        work.push_back(*to);
+                    }
                 }
             }
         }

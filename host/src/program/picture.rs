@@ -157,8 +157,9 @@ fn quote(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-const BOX: (f64, f64) = (190.0, 26.0);
-const COLUMN: f64 = 330.0;
+/// The size of a box: wide enough for the longest label of the demos.
+const BOX: (f64, f64) = (226.0, 26.0);
+const COLUMN: f64 = 360.0;
 const ROW: f64 = 44.0;
 const TOP: f64 = 120.0;
 const LEFT: f64 = 80.0;

@@ -180,6 +180,23 @@ fn phases_at_a_barrier_are_promised_and_extra_work_is_not() {
     assert!(extra.contains(&format!("(barrier.rs:{})", line("barrier", "extra.set(", 0))), "{extra}");
 }
 
+/// Every `$ stillpoint stable` of the documentation prints what stands there.
+#[test]
+fn the_documentation_shows_what_the_command_prints() {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/SIMULTANEOUS.md")).unwrap();
+    let place = Place::new();
+    BARRIER.record(&place, &[]);
+    let blocks: Vec<_> = text
+        .split("```")
+        .filter_map(|block| block.trim_start_matches("text").trim_start().strip_prefix("$ stillpoint stable '"))
+        .collect();
+    assert_eq!(blocks.len(), 2);
+    for block in blocks {
+        let (event, expected) = block.split_once("'\n").unwrap();
+        assert_eq!(stable(&place, "barrier", event).out, expected, "{event}");
+    }
+}
+
 /// Nothing flows back from the sink, so nothing holds the producer; a watch that only grows needs no holding.
 #[test]
 fn a_watch_that_never_falls_is_promised_on_the_users_word() {

@@ -35,25 +35,20 @@ impl Interactions {
             let [from, to] = [receive, send].map(|id| program.statement(id).task);
             if from == to { flow.reaches(receive, send) } else { program.node_of(receive) == program.node_of(send) }
         };
-        let unique = |list: &[StatementId]| list.len() == 1;
         let pre = Equations {
             program,
             inner: edges(&ends.receives, &ends.sends, passes),
-            across: edges(&ends.sends, &ends.receives, |send, receive| pairs.receives(send).contains(&receive)),
+            across: paired(&ends.sends, |send| pairs.receives(send)),
         };
         let post1 = Equations {
             program,
             inner: edges(&ends.receives, &ends.sends, |receive, send| flow.postdominates(send, receive)),
-            across: edges(&ends.sends, &ends.receives, |send, receive| {
-                unique(pairs.receives(send)) && pairs.receives(send).contains(&receive)
-            }),
+            across: paired(&ends.sends, |send| only(pairs.receives(send))),
         };
         let post2 = Equations {
             program,
             inner: edges(&ends.sends, &ends.receives, |send, receive| flow.dominates(receive, send)),
-            across: edges(&ends.receives, &ends.sends, |receive, send| {
-                unique(pairs.sends(receive)) && pairs.sends(receive).contains(&send)
-            }),
+            across: paired(&ends.receives, |receive| only(pairs.sends(receive))),
         };
         Self { pre: pre.solve(&ends.sends), post1: post1.solve(&ends.sends), post2: post2.solve(&ends.receives) }
     }
@@ -89,6 +84,19 @@ impl Ends {
         let receives = program.statements().filter(|id| matches!(program.action(*id), Action::Receive(_)));
         Self { sends: sends.collect(), receives: receives.collect() }
     }
+}
+
+/// The list, if it has exactly one member.
+fn only(list: &[StatementId]) -> &[StatementId] {
+    if list.len() == 1 { list } else { &[] }
+}
+
+/// The edges from each statement to those that it is paired with.
+fn paired<'a>(
+    from: &[StatementId],
+    with: impl Fn(StatementId) -> &'a [StatementId],
+) -> Vec<(StatementId, StatementId)> {
+    from.iter().flat_map(|from| with(*from).iter().map(|to| (*from, *to))).collect()
 }
 
 fn edges(

@@ -145,7 +145,7 @@ enum Command {
     When(when::Args),
     Delete(delete::Args),
     Trace(trace::Args),
-    Show(show::Args),
+    Show(Box<show::Args>),
     Races(races::Args),
     Export(export::Args),
     Diff(diff::Args),

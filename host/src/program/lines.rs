@@ -1,7 +1,7 @@
 //! The source lines of events.
 use super::{SystemProgram, places_text};
 use std::collections::HashMap;
-use stillpoint_analysis::{Action, ChannelId};
+use stillpoint_analysis::{Action, ChannelId, Place};
 use stillpoint_core::EventKind;
 
 /// Which source lines send on, receive from or set what, by node and number of the port or watch.
@@ -10,8 +10,11 @@ use stillpoint_core::EventKind;
 /// all of them are candidates.
 #[derive(Clone, Debug, Default)]
 pub struct LineIndex {
-    lines: HashMap<(u8, &'static str, u16), Vec<(String, usize)>>,
+    lines: HashMap<Of, Vec<Place>>,
 }
+
+/// A node, the kind of event, and the number of the port or watch.
+type Of = (u8, &'static str, u16);
 
 impl LineIndex {
     /// The lines of a program.
@@ -20,7 +23,7 @@ impl LineIndex {
         let mut lines = HashMap::new();
         let found = &program.extracted;
         let mut add = |node: u8, kind: &'static str, number: u16, action: Action| {
-            let places = found.lines(action).into_iter().map(|place| (place.file.clone(), place.line)).collect();
+            let places = found.lines(action).into_iter().cloned().collect();
             lines.insert((node, kind, number), places);
         };
         let known = program.header.channels.iter().filter(|channel| {
@@ -56,9 +59,7 @@ impl LineIndex {
             _ => return None,
         };
         let places = self.lines.get(&(node, kind, argument)).filter(|places| !places.is_empty())?;
-        let places: Vec<_> =
-            places.iter().map(|(file, line)| stillpoint_analysis::Place { file: file.clone(), line: *line }).collect();
-        let text = places_text(&places);
+        let text = places_text(places);
         Some(match text.rsplit_once(", ") {
             Some((before, last)) => format!("{before} or {last}"),
             None => text,

@@ -288,14 +288,21 @@ fn draw_message(body: &mut String, (x, y): (f64, f64), (to_x, to_y): (f64, f64),
     let (from, to) = if rightwards { (x + wide, to_x) } else { (x, to_x + wide) };
     let lean = if rightwards { 70.0 } else { -70.0 };
     let head = if class.contains("carried") { "carried" } else { "message" };
-    let _ = writeln!(
-        body,
-        "<path class=\"{class}\" marker-end=\"url(#{head})\" d=\"M{from:.0} {y:.0}C{:.0} {y:.0} {:.0} {to_y:.0} {to:.0} {to_y:.0}\">\
-         <title>{}</title></path>",
-        from + lean,
-        to - lean,
-        escape(name)
-    );
+    let (out, into) = (from + lean, to - lean);
+    let path = if (to_x - x).abs() < 1.5 * COLUMN {
+        format!("M{from:.0} {y:.0}C{out:.0} {y:.0} {into:.0} {to_y:.0} {to:.0} {to_y:.0}")
+    } else {
+        // Past the columns between, above the row of the receive.
+        let lane = to_y - ROW / 2.0;
+        let (soon, late) = (from + lean / 2.0, to - lean / 2.0);
+        format!(
+            "M{from:.0} {y:.0}C{soon:.0} {y:.0} {soon:.0} {lane:.0} {out:.0} {lane:.0}L{into:.0} {lane:.0}\
+             C{late:.0} {lane:.0} {late:.0} {to_y:.0} {to:.0} {to_y:.0}"
+        )
+    };
+    let name = escape(name);
+    let _ =
+        writeln!(body, "<path class=\"{class}\" marker-end=\"url(#{head})\" d=\"{path}\"><title>{name}</title></path>");
 }
 
 fn escape(text: &str) -> String {

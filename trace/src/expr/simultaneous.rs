@@ -184,7 +184,7 @@ mod tests {
             problem("left.holding == 1 === right.holding == 1^2"),
             "`^n` counts occurrences, and a condition that holds has none"
         );
-        let many = vec!["left.holding == 1"; 9].join(" === ");
+        let many = ["left.holding == 1"; 9].join(" === ");
         assert_eq!(problem(&many), "an event has at most 8 components, this has 9");
     }
 

@@ -219,6 +219,9 @@ fn a_write_before_the_receive_is_found_however_it_is_hidden() {
         "loop { out.send(&1).await; select(work(&x), back.recv()).await; }",
         "loop { out.send(&1).await; join(back.recv(), async { x.set(1) }).await; }",
         "loop { out.send(&1).await; let later = back.recv(); x.set(1); later.await; }",
+        // The send is in a future that loses the race.
+        "loop { match select(async { out.send(&1).await; pending::<()>().await }, Timer::after(T)).await { Either::First(_) => panic!(), Either::Second(_) => x.set(1) } back.recv().await; }",
+        "loop { out.send(&1).await; poke(); back.recv().await; }",
         "let act = |n| x.set(n); loop { out.send(&1).await; (0..2).for_each(act); back.recv().await; }",
         "let all = [x]; loop { out.send(&1).await; for one in &all { one.set(1); } back.recv().await; }",
         "let held = Held { x }; loop { out.send(&1).await; held.act(); back.recv().await; }",
@@ -230,6 +233,7 @@ fn a_write_before_the_receive_is_found_however_it_is_hidden() {
     for way in ways {
         let text = format!(
             "struct Held {{ x: Watch }} impl Held {{ fn act(&self) {{ self.x.set(1) }} }}
+            fn poke() {{ watch!(kit::agent(), \"x\").unwrap().set(1) }}
             async fn work(x: &Watch) {{ x.set(1); Timer::after(T).await }}
             #[task] async fn go(agent: Agent, mut out: Outbox<u32>, mut back: Inbox<u32>) {{
             let x = watch!(agent, \"x\").unwrap();\n{way}\n}}"

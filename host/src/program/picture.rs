@@ -292,8 +292,8 @@ fn draw_message(body: &mut String, (x, y): (f64, f64), (to_x, to_y): (f64, f64),
     let path = if (to_x - x).abs() < 1.5 * COLUMN {
         format!("M{from:.0} {y:.0}C{out:.0} {y:.0} {into:.0} {to_y:.0} {to:.0} {to_y:.0}")
     } else {
-        // Past the columns between, above the row of the receive.
-        let lane = to_y - ROW / 2.0;
+        // Past the columns between, above the row of the receive; the two directions beside each other.
+        let lane = to_y - ROW / 2.0 + if rightwards { 3.5 } else { -3.5 };
         let (soon, late) = (from + lean / 2.0, to - lean / 2.0);
         format!(
             "M{from:.0} {y:.0}C{soon:.0} {y:.0} {soon:.0} {lane:.0} {out:.0} {lane:.0}L{into:.0} {lane:.0}\

@@ -16,11 +16,14 @@
 //! - A receive that returns took a message. It is refused without one only before its node has started, or with a stamp
 //!   that a faulty link has spoiled.
 //! - Unsafe code makes no ports or watches up.
+mod branch;
 mod calls;
 mod expression;
 mod futures;
 mod inert;
+mod kit;
 mod lower;
+mod setup;
 mod sources;
 mod value;
 

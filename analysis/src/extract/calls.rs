@@ -9,8 +9,18 @@ use syn::{Expr, ExprMethodCall};
 /// Functions whose result is their argument.
 const PASSED: [&str; 6] = ["init", "transmute", "identity", "black_box", "pin", "into_pin"];
 /// Functions that run a closure once, if at all, before they return.
-const ONCE: [&str; 9] =
-    ["run", "start_core1", "spawn_core1", "with", "then", "masked", "unwrap_or_else", "block_on", "get_or_insert_with"];
+const ONCE: [&str; 10] = [
+    "run",
+    "start_core1",
+    "spawn_core1",
+    "with",
+    "then",
+    "masked",
+    "unwrap_or_else",
+    "block_on",
+    "get_or_insert_with",
+    "map_err",
+];
 /// Functions that run a closure any number of times before they return.
 const OFTEN: [&str; 14] = [
     "for_each",
@@ -131,9 +141,12 @@ impl Lowering<'_, '_> {
             return After::clean(from);
         }
         let mut after = if functions.iter().any(|one| self.index.functions[*one].is_async) {
-            let (functions, arguments) = (functions.to_vec(), values.clone());
-            let kind = Kind::Call { functions, arguments, outside };
-            return After::new(from, Value::code(kind, false));
+            // A method outside of the sources may have the same name and begin at once.
+            let name = self.index.functions[functions[0]].name.clone();
+            let is_other = outside && !is_clean && !self.is_own(functions, &values);
+            let ends = if is_other { self.outside(&name, values.clone(), at, from).ends } else { from };
+            let kind = Kind::Call { functions: functions.to_vec(), arguments: values, outside };
+            return After::new(ends, Value::code(kind, false));
         } else {
             self.inline(functions, &values, from.clone())
         };

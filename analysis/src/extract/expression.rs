@@ -70,6 +70,11 @@ impl Lowering<'_, '_> {
                 // Its parameters hide variables of the same names.
                 let around = bound(inner.inputs.iter(), &[], self.env.clone());
                 let is_inert = is_inert(self.index, self.inert, &around, |look| look.visit_expr(&inner.body));
+                if inner.asyncness.is_some() && !is_inert {
+                    let place = self.place(at);
+                    let ends = self.escape(&place, "an async closure is not followed", from);
+                    return After::new(ends, Value::Unknown);
+                }
                 let (inputs, body) = (inner.inputs.iter().cloned().collect(), inner.body.clone());
                 let kind = Kind::Closure { inputs, body, env: self.env.clone(), file: self.file.clone() };
                 After::new(from, Value::code(kind, is_inert))
@@ -334,8 +339,9 @@ pub fn wraps(path: &syn::Path) -> bool {
 
 /// An environment with the values of parameters.
 pub fn bound<'p>(patterns: impl Iterator<Item = &'p Pat>, values: &[Value], mut env: Env) -> Env {
+    let missing = if values.iter().all(Value::is_clean) { Value::Clean } else { Value::Unknown };
     for (at, pattern) in patterns.enumerate() {
-        values.get(at).unwrap_or(&Value::Clean).bind(pattern, &mut env);
+        values.get(at).unwrap_or(&missing).bind(pattern, &mut env);
     }
     env
 }

@@ -53,26 +53,49 @@ pub fn inert_functions(index: &Index) -> Vec<bool> {
     }
 }
 
-/// The functions that the compiler calls without a name and that may use a port or watch.
+/// The functions that the compiler calls without a name and that may use a port or watch, themselves or by what they call.
 pub fn hidden_uses(index: &Index, inert: &[bool]) -> Vec<usize> {
-    let uses = |at: usize| {
-        let mut verbs = Verbs(false);
-        verbs.visit_block(&index.functions[at].body);
-        !inert[at] || verbs.0
-    };
-    (0..index.functions.len()).filter(|at| index.functions[*at].is_implicit && uses(*at)).collect()
+    let mut uses: Vec<_> = inert.iter().map(|inert| !inert).collect();
+    loop {
+        let next: Vec<_> = index
+            .functions
+            .iter()
+            .zip(&uses)
+            .map(|(function, known)| {
+                let mut verbs = Verbs { index, uses: &uses, found: *known };
+                verbs.visit_block(&function.body);
+                verbs.found
+            })
+            .collect();
+        if next == uses {
+            break;
+        }
+        uses = next;
+    }
+    (0..index.functions.len()).filter(|at| index.functions[*at].is_implicit && uses[*at]).collect()
 }
 
 /// Looks for methods that ports, watches, clients and servers have.
-struct Verbs(bool);
+struct Verbs<'a> {
+    index: &'a Index,
+    uses: &'a [bool],
+    found: bool,
+}
 
-impl<'ast> Visit<'ast> for Verbs {
+impl<'ast> Visit<'ast> for Verbs<'_> {
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
         let name = call.method.to_string();
         let verbs = ["send", "recv", "set", "call", "call_with_timeout", "next", "reply"];
-        self.0 |= verbs.contains(&name.trim_start_matches("try_"));
+        self.found |= verbs.contains(&name.trim_start_matches("try_"));
+        self.found |= self.index.methods(&name).iter().any(|at| self.uses[*at]);
         visit::visit_expr_method_call(self, call);
     }
+
+    fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
+        self.found |= self.index.named(&path.path, path.qself.is_some()).iter().any(|at| self.uses[*at]);
+    }
+
+    fn visit_item(&mut self, _: &'ast syn::Item) {}
 }
 
 /// Whether code cannot reach a port or watch, with these variables around it.

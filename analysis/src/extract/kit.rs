@@ -58,7 +58,7 @@ impl Lowering<'_, '_> {
             merge(&mut after.ends, &from);
             return After::new(after.ends, Value::Unknown);
         }
-        if SAME.contains(&name) && !value.is_clean() {
+        if SAME.contains(&name) && !value.is_clean() && arguments.iter().all(Value::is_clean) {
             return After::new(from, value.clone());
         }
         let at = place.clone();
@@ -123,7 +123,9 @@ impl Lowering<'_, '_> {
             }
             (Value::Request(_), "caller") => After::clean(from),
             (Value::Unknown, _) => self.on_unknown(name, arguments, place, from),
-            (_, name) if ELEMENT.contains(&name) && !value.is_clean() => After::new(from, value.element()),
+            (_, name) if ELEMENT.contains(&name) && !value.is_clean() && arguments.iter().all(Value::is_clean) => {
+                After::new(from, value.element())
+            }
             (Value::List(all), "map") => {
                 let all = all.clone();
                 self.mapped(all, arguments, place, from)

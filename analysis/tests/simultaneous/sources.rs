@@ -223,6 +223,7 @@ fn a_write_before_the_receive_is_found_however_it_is_hidden() {
         "loop { match select(async { out.send(&1).await; pending::<()>().await }, Timer::after(T)).await { Either::First(_) => panic!(), Either::Second(_) => x.set(1) } back.recv().await; }",
         "loop { out.send(&1).await; poke(); back.recv().await; }",
         "let act = |n| x.set(n); loop { out.send(&1).await; (0..2).for_each(act); back.recv().await; }",
+        "loop { out.send(&1).await; agent.watch(name!(watch \"y\")).map_err(|_| x.set(1)); back.recv().await; }",
         "let all = [x]; loop { out.send(&1).await; for one in &all { one.set(1); } back.recv().await; }",
         "let held = Held { x }; loop { out.send(&1).await; held.act(); back.recv().await; }",
         "let held = Held { x }; loop { out.send(&1).await; Held::act(&held); back.recv().await; }",
@@ -262,6 +263,17 @@ fn what_is_not_followed_is_noted_and_taken_for_anything() {
             QUIET.into(),
             "struct Guard(Watch); impl Drop for Guard { fn drop(&mut self) { self.0.set(0) } }",
             "`drop` is called without a name",
+        ),
+        (
+            QUIET.into(),
+            "struct Guard(Watch); impl Drop for Guard { fn drop(&mut self) { self.end() } } impl Guard { fn end(&self) { self.0.set(0) } }",
+            "`drop` is called without a name",
+        ),
+        (format!("let act = async || x.set(1); {QUIET}"), "", "an async closure is not followed"),
+        (
+            format!("LOCK.lock(|| x.set(1)); {QUIET}"),
+            "struct Own; impl Own { async fn lock(&self, act: impl FnOnce()) {} }",
+            "`lock` gets a port, watch or function and is not in the sources",
         ),
         (
             QUIET.into(),

@@ -200,6 +200,20 @@ fn what_can_be_promised_is_the_same_from_boards_a_dump_and_a_recording() {
     bench.run(["resume"]).expect(0);
     bench.run(["trace", "record", "run.trace", "--events", "100"]).expect(0);
     assert_eq!(bench.run(["stable", lap, "--trace", "run.trace"]).expect(0).out, live);
+    // Sources in another folder are the same; those of another build are told apart by their lines.
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target-agent/examples/token_ring.rs");
+    let text = std::fs::read_to_string(source).unwrap();
+    let copy = bench.path("elsewhere/examples/token_ring.rs");
+    std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    std::fs::write(&copy, &text).unwrap();
+    let elsewhere = ["stable", lap, "--trace", "run.trace", "--source", "elsewhere"];
+    assert_eq!(bench.run(elsewhere).expect(0).out, live);
+    std::fs::write(&copy, "\n".repeat(20) + &text).unwrap();
+    bench.run(elsewhere).expect(2).expect_err("is not the source of");
+    std::fs::write(&copy, text.lines().take(100).collect::<Vec<_>>().join("\n")).unwrap();
+    bench.run(elsewhere).expect(2).expect_err("and the firmware has code of line");
+    std::fs::remove_file(&copy).unwrap();
+    bench.run(elsewhere).expect(2).expect_err("has no file");
     let shown = bench.run(["show", "run.trace", "--lines", "--only", "kinds=send,recv"]).expect(0).out;
     let events: Vec<_> = shown.lines().filter(|line| line.contains("send(") || line.contains("recv(")).collect();
     assert!(!events.is_empty() && events.iter().all(|line| line.contains("token_ring.rs:")), "{shown}");

@@ -313,23 +313,24 @@ fn a_program_is_drawn_with_its_lines_and_the_marks_of_an_event() {
     assert!(svg.contains("class=\"message carried\"") && svg.contains("component 1: generalised dependent"), "{svg}");
 }
 
-/// The pictures of the documentation, drawn again: `cargo test -p stillpoint --test cli_words -- --ignored draws`.
+/// The pictures of the documentation are what the program draws. After a change that is meant, write them anew:
+/// `DRAW=1 cargo test -p stillpoint --test cli_words pictures`.
 #[test]
-#[ignore = "draws the pictures of docs/ into the folder that DRAW_INTO names"]
-fn draws_the_pictures_of_the_documentation() {
-    let into = PathBuf::from(std::env::var_os("DRAW_INTO").expect("DRAW_INTO names a folder"));
-    let event = "left0.lap == 4 === right1.lap == 5";
-    for (system, event) in
-        [(RING, Some(event)), (PIPELINE, None), (BARRIER, Some("near.phase == 4 === far.phase == 4"))]
-    {
+fn the_pictures_of_the_documentation_are_up_to_date() {
+    let (lap, phase) = ("left0.lap == 4 === right1.lap == 5", "near.phase == 4 === far.phase == 4");
+    for (system, event) in [(RING, Some(lap)), (PIPELINE, None), (BARRIER, Some(phase))] {
         let place = Place::new();
         system.record(&place, &[]);
-        std::fs::rename(place.path().join("run.trace"), place.path().join(format!("{}.trace", system.demo))).unwrap();
         let (trace, source) = (format!("{}.trace", system.demo), source(system.demo));
-        let file = into.join(format!("{}_program.svg", system.demo));
-        let mut words = vec!["show", &trace, "--program", "--svg", file.to_str().unwrap(), "--source"];
-        words.push(source.to_str().unwrap());
+        std::fs::rename(place.path().join("run.trace"), place.path().join(&trace)).unwrap();
+        let mut words = vec!["show", &trace, "--program", "--svg", "new.svg", "--source", source.to_str().unwrap()];
         words.extend(event.into_iter().flat_map(|event| ["--event", event]));
         place.run(words).expect(0);
+        let drawn = std::fs::read_to_string(place.path().join("new.svg")).unwrap();
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../docs/{}_program.svg", system.demo));
+        if std::env::var_os("DRAW").is_some() {
+            std::fs::write(&kept, &drawn).unwrap();
+        }
+        assert!(std::fs::read_to_string(&kept).unwrap() == drawn, "{} is out of date", kept.display());
     }
 }

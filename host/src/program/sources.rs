@@ -122,7 +122,11 @@ impl Found {
         for name in board.names.iter().filter(|name| name.kind == "watch") {
             let Some((file, line)) = name.place.as_deref().and_then(|place| place.rsplit_once(':')) else { continue };
             let Ok(line) = line.parse::<usize>() else { continue };
-            let Some((path, text)) = self.files.iter().find(|(path, _)| same_end(path, Path::new(file))) else {
+            // A copy in another folder shares the end of its path only; a file of the kit is not here.
+            let shared = |path: &Path| common_end(path, Path::new(file));
+            let Some((path, text)) =
+                self.files.iter().filter(|(path, _)| shared(path) > 0).max_by_key(|one| shared(&one.0))
+            else {
                 continue;
             };
             // The name stands on the line of its macro, or on one of the next if that is long.
@@ -143,7 +147,32 @@ impl Found {
     }
 }
 
-/// Whether a path ends with another.
-fn same_end(path: &Path, end: &Path) -> bool {
-    path.ends_with(end) || end.is_absolute() && path == end
+/// How many parts the ends of two paths share.
+fn common_end(one: &Path, other: &Path) -> usize {
+    one.components().rev().zip(other.components().rev()).take_while(|(one, other)| one == other).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::NameInfo;
+
+    /// A watch on line 2 of a file that is found in another folder than the firmware was built in.
+    fn check(text: &str) -> Result<Vec<Source>, ProgramError> {
+        let place = Some("firmware/src/main.rs:2".into());
+        let name = NameInfo { kind: "watch".into(), number: 1, text: "lap".into(), place };
+        let board = BoardInfo { names: vec![name], ..BoardInfo::default() };
+        let files =
+            vec![("elsewhere/src/main.rs".into(), text.to_owned()), ("elsewhere/src/other.rs".into(), "".into())];
+        Found { files, ..Found::default() }.checked(&board)
+    }
+
+    #[test]
+    fn sources_whose_watches_are_on_other_lines_are_not_those_of_the_firmware() {
+        let sources = check("fn main() {\n  let lap = watch!(agent, \"lap\");\n}").unwrap();
+        assert_eq!(sources.iter().map(|source| source.file.as_str()).collect::<Vec<_>>(), ["main.rs", "other.rs"]);
+        let error = check("\n\n\n\n\n\nfn main() {\n  let lap = watch!(agent, \"lap\");\n}").unwrap_err();
+        let expected = "elsewhere/src/main.rs is not the source of ";
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
 }

@@ -1,21 +1,38 @@
-//! A program from the Rust sources of its tasks.
+//! A program from the Rust sources of its firmware.
 //!
-//! The caller says which task function runs on which node and which port each of its parameters is. A statement whose port
-//! or watch is not known stands for any port or watch of its node, and a [`Note`] says so.
+//! The caller says which nodes there are and how their ports are joined; the sources say which task runs on which node and
+//! what it does with its ports. `main` is followed as far as names of nodes and ports, and variables that hold ports, reach:
+//! through `match`, tuples, arrays, structs, closures and functions of the sources.
 //!
-//! # Limits
-//! These are neither followed nor noted, so a result is no promise for sources that have them:
-//! - calls by RPC, and methods that the sources do not define and that take no known port or watch;
-//! - methods of a port other than its sends and receives, and ports inside structs that are passed on;
-//! - names that a closure, `match`, `for` or destructuring `let` binds anew;
-//! - a send or receive on a port without a channel in that direction, and `break` out of a labelled block;
-//! - default methods of traits, functions inside functions, and the second of two functions with one name;
-//! - interrupt handlers, unless the caller lists them as tasks.
+//! # What is not followed
+//! A [`Note`] with file and line says what is not followed. It stands for any port or watch of its node, so a result is the
+//! same or weaker, never wrong. Where code is kept that may use ports later, that may happen at any time.
+//!
+//! A function outside of the sources can use only the ports and watches that it is given. One that gets none is left out
+//! without a note.
+//!
+//! # What is assumed
+//! - Names of nodes, ports and watches are given by `name!` and `watch!`, and a node has the ports that the caller says.
+//! - A receive that returns took a message. It is refused without one only before its node has started, or with a stamp
+//!   that a faulty link has spoiled.
+//! - Unsafe code makes no ports or watches up.
+mod branch;
+mod calls;
+mod expression;
+mod futures;
+mod inert;
+mod kit;
 mod lower;
+mod setup;
+mod sources;
+mod value;
 
-use crate::{Builder, ChannelId, Program, ProgramError, StatementId};
-use lower::Lowering;
-use std::collections::HashMap;
+use crate::{Builder, Program, ProgramError, StatementId, TaskId};
+pub use sources::modules;
+
+use lower::{Lowering, System};
+use sources::Index;
+use std::collections::{HashMap, HashSet};
 use stillpoint_core::NodeId;
 
 /// A source file.
@@ -36,17 +53,17 @@ pub struct Port {
     pub to: (NodeId, String),
 }
 
-/// A task that was spawned.
+/// A node of the system.
 #[derive(Clone, Debug)]
-pub struct Instance {
-    /// The node it runs on.
-    pub node: NodeId,
-    /// The function of the task.
-    pub function: String,
-    /// The parameters that are ports, and the name of each port.
-    pub ports: Vec<(String, String)>,
-    /// Whether it runs in an interrupt executor.
-    pub preempts: bool,
+pub struct Node {
+    /// Its number.
+    pub id: NodeId,
+    /// Its name.
+    pub name: String,
+    /// The firmware that it runs, by its place in the list of firmwares.
+    pub firmware: usize,
+    /// The names of its ports.
+    pub ports: Vec<String>,
 }
 
 /// A line of a source file.
@@ -78,19 +95,12 @@ pub enum ExtractError {
         /// What the parser says.
         text: String,
     },
-    /// The sources do not have the function of a task.
-    #[error("the sources have no function `{0}`; they may not be those of the firmware")]
-    NoFunction(String),
-    /// A parameter is bound to a port that its node does not have.
-    #[error("node {node} has no port `{port}`, which `{function}` uses")]
-    NoPort {
-        /// The node.
-        node: u8,
-        /// The port.
-        port: String,
-        /// The task.
-        function: String,
-    },
+    /// No agent of the sources begins under the name of a node.
+    #[error("the sources begin no node `{0}`; they may not be those of the firmware")]
+    NoNode(String),
+    /// The tasks of a node have no end.
+    #[error("the tasks of node `{0}` are too many to follow")]
+    TooLarge(String),
     /// The program is not well formed.
     #[error(transparent)]
     Program(#[from] ProgramError),
@@ -104,6 +114,7 @@ pub struct Extracted {
     /// What was not followed.
     pub notes: Vec<Note>,
     places: HashMap<StatementId, Place>,
+    names: Vec<String>,
 }
 
 impl Extracted {
@@ -112,46 +123,77 @@ impl Extracted {
     pub fn place(&self, id: StatementId) -> Option<&Place> {
         self.places.get(&id)
     }
+
+    /// The function of a task.
+    #[must_use]
+    pub fn task_name(&self, task: TaskId) -> &str {
+        self.names.get(task.index()).map_or("", String::as_str)
+    }
+
+    /// The lines with an action, in ascending order.
+    #[must_use]
+    pub fn lines(&self, action: crate::Action) -> Vec<&Place> {
+        let mut places: Vec<_> = self.program.statements_with(action).filter_map(|id| self.place(id)).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
 }
 
-/// Extracts the program of the given tasks. Channels are named by the sender's port as `NODE.PORT`, watches as `NODE.WATCH`.
+/// Extracts the program of a system. `firmwares` has the sources of each firmware. Channels are named by the sender's port as
+/// `NODE.PORT`, watches as `NODE.WATCH`, both by the number of the node.
 ///
-/// # Example: two tasks
+/// # Example: two nodes
 /// ```
-/// use stillpoint_analysis::{Instance, Port, Source, extract};
+/// use stillpoint_analysis::{Node, Port, Source, extract};
 /// use stillpoint_core::NodeId;
-/// let text = "async fn make(out: Outbox) { loop { out.send(&1).await; } }  async fn take(from: Inbox) { from.recv().await; }";
-/// let ports = [Port { from: (NodeId(0), "out".into()), to: (NodeId(1), "in".into()) }];
-/// let task = |node, function: &str, parameter: &str, port: &str| Instance {
-///     node: NodeId(node),
-///     function: function.into(),
-///     ports: vec![(parameter.into(), port.into())],
-///     preempts: false,
+/// let text = r#"
+///     system!(AGENTS of Agent: nodes = 2, ports = 1, log = 1024);
+///     #[task] async fn make(mut out: Outbox<u32>) { loop { out.send(&1).await.unwrap(); } }
+///     #[task] async fn take(mut from: Inbox<u32>) { loop { from.recv().await.unwrap(); } }
+///     #[entry] fn main() -> ! {
+///         start_core1(|| {
+///             let agent = AGENTS.begin(name!(node "taker"), ONE, StampKind::Vector).unwrap();
+///             let from = agent.inbox(name!("in"), &NUMBERS, ZERO, CoreId::ZERO).unwrap();
+///             executor.run(|spawner| spawner.spawn(take(from)))
+///         });
+///         let agent = AGENTS.begin(name!(node "maker"), ZERO, StampKind::Vector).unwrap();
+///         let out = agent.outbox(name!("out"), &NUMBERS, ONE, CoreId::ONE).unwrap();
+///         executor.run(|spawner| spawner.spawn(make(out)))
+///     }"#;
+/// let node = |id, name: &str, port: &str| Node {
+///     id: NodeId(id),
+///     name: name.into(),
+///     firmware: 0,
+///     ports: vec![port.into()],
 /// };
-/// let tasks = [task(0, "make", "out", "out"), task(1, "take", "from", "in")];
-/// let found = extract(&[Source { file: "two.rs".into(), text: text.into() }], &ports, &tasks)?;
+/// let nodes = [node(0, "maker", "out"), node(1, "taker", "in")];
+/// let channels = [Port { from: (NodeId(0), "out".into()), to: (NodeId(1), "in".into()) }];
+/// let sources = vec![Source { file: "two.rs".into(), text: text.into() }];
+/// let found = extract(&[sources], &nodes, &channels)?;
 /// assert!(found.notes.is_empty());
-/// assert_eq!(found.program.channels().len(), 1);
+/// assert_eq!(found.program.tasks().len(), 2);
 /// # Ok::<(), stillpoint_analysis::ExtractError>(())
 /// ```
-pub fn extract(sources: &[Source], ports: &[Port], tasks: &[Instance]) -> Result<Extracted, ExtractError> {
-    let mut functions: HashMap<String, Vec<lower::Function>> = HashMap::new();
-    for Source { file, text } in sources {
-        let parsed = syn::parse_file(text).map_err(|error| ExtractError::Syntax {
-            place: Place { file: file.clone(), line: error.span().start().line },
-            text: error.to_string(),
-        })?;
-        lower::collect(file, &parsed.items, &mut functions);
+pub fn extract(firmwares: &[Vec<Source>], nodes: &[Node], channels: &[Port]) -> Result<Extracted, ExtractError> {
+    let mut system = System::new(Builder::default(), channels);
+    for (number, sources) in firmwares.iter().enumerate() {
+        let index = Index::new(sources)?;
+        let inert = inert::inert_functions(&index);
+        let mut called = HashSet::new();
+        let own: Vec<_> = nodes.iter().filter(|node| node.firmware == number).collect();
+        for node in &own {
+            Lowering::new(&mut system, (&index, &inert), node, &mut called).firmware()?;
+        }
+        for node in &own {
+            Lowering::new(&mut system, (&index, &inert), node, &mut called).unspawned();
+        }
+        if let (Some(place), false) = (&index.interrupt_executor, own.is_empty()) {
+            let text = "with an interrupt executor, any task is taken to interrupt any other";
+            system.notes.push(Note { place: place.clone(), text: text.into() });
+        }
     }
-    let mut builder = Builder::default();
-    let channels: Vec<ChannelId> = ports
-        .iter()
-        .map(|port| builder.channel(&format!("{}.{}", port.from.0.0, port.from.1), port.from.0, port.to.0))
-        .collect();
-    let mut lowering = Lowering::new(builder, &functions, ports, &channels);
-    for task in tasks {
-        lowering.task(task)?;
-    }
-    let (builder, notes, places) = lowering.finish();
-    Ok(Extracted { program: builder.finish()?, notes, places })
+    system.finish();
+    let System { builder, notes, places, names, .. } = system;
+    Ok(Extracted { program: builder.finish()?, notes, places, names })
 }

@@ -65,7 +65,7 @@ impl Flow {
     /// Whether every path from `of` to the end of the task passes `statement`. An endless loop ends at its head.
     #[must_use]
     pub fn postdominates(&self, statement: StatementId, of: StatementId) -> bool {
-        contains(&self.postdominators, statement, of)
+        self.task[statement.index()] == self.task[of.index()] && contains(&self.postdominators, statement, of)
     }
 }
 

@@ -4,6 +4,7 @@
 //! for programs without loops whose messages are all taken; nothing is promised on them.
 use crate::{Action, Flow, Pairs, Program, StatementId};
 use fixedbitset::FixedBitSet;
+use std::collections::VecDeque;
 
 /// The sets PRE, POST1 and POST2 of every statement.
 ///
@@ -34,25 +35,20 @@ impl Interactions {
             let [from, to] = [receive, send].map(|id| program.statement(id).task);
             if from == to { flow.reaches(receive, send) } else { program.node_of(receive) == program.node_of(send) }
         };
-        let unique = |list: &[StatementId]| list.len() == 1;
         let pre = Equations {
             program,
             inner: edges(&ends.receives, &ends.sends, passes),
-            across: edges(&ends.sends, &ends.receives, |send, receive| pairs.receives(send).contains(&receive)),
+            across: paired(&ends.sends, |send| pairs.receives(send)),
         };
         let post1 = Equations {
             program,
             inner: edges(&ends.receives, &ends.sends, |receive, send| flow.postdominates(send, receive)),
-            across: edges(&ends.sends, &ends.receives, |send, receive| {
-                unique(pairs.receives(send)) && pairs.receives(send).contains(&receive)
-            }),
+            across: paired(&ends.sends, |send| only(pairs.receives(send))),
         };
         let post2 = Equations {
             program,
             inner: edges(&ends.sends, &ends.receives, |send, receive| flow.dominates(receive, send)),
-            across: edges(&ends.receives, &ends.sends, |receive, send| {
-                unique(pairs.sends(receive)) && pairs.sends(receive).contains(&send)
-            }),
+            across: paired(&ends.receives, |receive| only(pairs.sends(receive))),
         };
         Self { pre: pre.solve(&ends.sends), post1: post1.solve(&ends.sends), post2: post2.solve(&ends.receives) }
     }
@@ -90,6 +86,19 @@ impl Ends {
     }
 }
 
+/// The list, if it has exactly one member.
+fn only(list: &[StatementId]) -> &[StatementId] {
+    if list.len() == 1 { list } else { &[] }
+}
+
+/// The edges from each statement to those that it is paired with.
+fn paired<'a>(
+    from: &[StatementId],
+    with: impl Fn(StatementId) -> &'a [StatementId],
+) -> Vec<(StatementId, StatementId)> {
+    from.iter().flat_map(|from| with(*from).iter().map(|to| (*from, *to))).collect()
+}
+
 fn edges(
     from: &[StatementId],
     to: &[StatementId],
@@ -118,11 +127,15 @@ impl Equations<'_> {
         self.inner.iter().for_each(|(from, to)| after[from.index()].push((*to, false)));
         self.across.iter().for_each(|(from, to)| after[from.index()].push((*to, true)));
         let own: Vec<FixedBitSet> = self.own_statements(count);
-        let mut work: Vec<StatementId> = seeds.to_vec();
+        // First in, first out, each statement at most once: sets grow by rounds, not path by path.
+        let mut work: VecDeque<StatementId> = seeds.iter().copied().collect();
+        let mut waits = FixedBitSet::with_capacity(count);
         for seed in seeds {
             sets[seed.index()].insert(seed.index());
+            waits.insert(seed.index());
         }
-        while let Some(from) = work.pop() {
+        while let Some(from) = work.pop_front() {
+            waits.set(from.index(), false);
             for (to, across) in &after[from.index()] {
                 let mut more = sets[from.index()].clone();
                 if *across {
@@ -130,7 +143,9 @@ impl Equations<'_> {
                 }
                 if !more.is_subset(&sets[to.index()]) {
                     sets[to.index()].union_with(&more);
-                    work.push(*to);
+                    if !waits.put(to.index()) {
+                        work.push_back(*to);
+                    }
                 }
             }
         }

@@ -16,7 +16,7 @@ mod recognition;
 mod stability;
 mod text;
 
-pub use extract::{ExtractError, Extracted, Instance, Note, Place, Port, Source, extract};
+pub use extract::{ExtractError, Extracted, Node, Note, Place, Port, Source, extract, modules};
 pub use flow::Flow;
 pub use interactions::Interactions;
 pub use pairs::Pairs;

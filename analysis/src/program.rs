@@ -293,6 +293,16 @@ impl Builder {
         self.graph.update_edge(index(from), index(to), ());
     }
 
+    /// How many statements there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.graph.node_count()
+    }
+
+    /// The actions of the statements from a number on.
+    pub(crate) fn actions(&self, first: usize) -> impl Iterator<Item = Action> + '_ {
+        self.graph.node_weights().skip(first).map(|statement| statement.action)
+    }
+
     /// Checks the program.
     pub fn finish(self) -> Result<Program, ProgramError> {
         let unknown = |what, number| ProgramError::Unknown { what, number };

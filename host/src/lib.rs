@@ -41,6 +41,7 @@ pub mod payload;
 mod poll;
 pub mod print;
 mod probe_halt;
+pub mod program;
 mod quiet;
 pub mod recording;
 mod recount;

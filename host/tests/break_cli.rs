@@ -175,3 +175,63 @@ fn what_the_boards_have_counts_not_what_is_remembered() {
     bench.run(["break", "rm", "0"]).expect(0);
     assert_eq!(list(&bench), "no breakpoint is armed\n");
 }
+
+/// The watches of nodes, as `watch` reads them from the halted system.
+fn watched(bench: &Bench, names: &[&str]) -> Vec<i64> {
+    let read = bench.run(["watch", "--json"].into_iter().chain(names.iter().copied())).expect(0).json();
+    let values = read["values"].as_array().unwrap_or_else(|| panic!("{read:#}"));
+    values.iter().map(|value| value["value"].as_i64().unwrap_or_else(|| panic!("{read:#}"))).collect()
+}
+
+/// Nodes and channels come from the boards, a dump or a recording, and the sources from the debug information.
+#[test]
+fn what_can_be_promised_is_the_same_from_boards_a_dump_and_a_recording() {
+    let bench = Bench::running("token_ring");
+    bench.expect_progress();
+    let lap = "left0.lap == 4 === right1.lap == 5";
+    let live = bench.run(["stable", lap]).expect(0).out;
+    assert!(live.contains("recognised  at right1") && live.contains("which right1 feeds through right0"), "{live}");
+    assert!(live.ends_with("carried by  left0.out, right0.ring; 4 other channels carry nothing\n"), "{live}");
+    let holding = bench.run(["stable", "left0.holding == 1 === right1.holding == 1"]).expect(1).out;
+    assert!(holding.starts_with("cannot be promised: left0 can set `holding` (token_ring.rs:"), "{holding}");
+    bench.run(["halt"]).expect(0);
+    bench.run(["dump", "now.dump"]).expect(0);
+    assert_eq!(bench.run(["--from", "now.dump", "stable", lap]).expect(0).out, live);
+    bench.run(["resume"]).expect(0);
+    bench.run(["trace", "record", "run.trace", "--events", "100"]).expect(0);
+    assert_eq!(bench.run(["stable", lap, "--trace", "run.trace"]).expect(0).out, live);
+    // Sources in another folder are the same; those of another build are told apart by their lines.
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target-agent/examples/token_ring.rs");
+    let text = std::fs::read_to_string(source).unwrap();
+    let copy = bench.path("elsewhere/examples/token_ring.rs");
+    std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    std::fs::write(&copy, &text).unwrap();
+    let elsewhere = ["stable", lap, "--trace", "run.trace", "--source", "elsewhere"];
+    assert_eq!(bench.run(elsewhere).expect(0).out, live);
+    std::fs::write(&copy, "\n".repeat(20) + &text).unwrap();
+    bench.run(elsewhere).expect(2).expect_err("is not the source of");
+    std::fs::write(&copy, text.lines().take(100).collect::<Vec<_>>().join("\n")).unwrap();
+    bench.run(elsewhere).expect(2).expect_err("and the firmware has code of line");
+    std::fs::remove_file(&copy).unwrap();
+    bench.run(elsewhere).expect(2).expect_err("has no file");
+    let shown = bench.run(["show", "run.trace", "--lines", "--only", "kinds=send,recv"]).expect(0).out;
+    let events: Vec<_> = shown.lines().filter(|line| line.contains("send(") || line.contains("recv(")).collect();
+    assert!(!events.is_empty() && events.iter().all(|line| line.contains("token_ring.rs:")), "{shown}");
+}
+
+/// Every stop shows the event in the halted state.
+#[test]
+fn a_simultaneous_event_is_stopped_at_as_best_effort_and_every_stop_shows_it() {
+    let bench = Bench::running("barrier");
+    for phase in [20, 60, 120] {
+        let event = format!("near.phase >= {phase} === far.phase >= {phase}");
+        let done = bench.run(["break", &event, "--timeout", "60"]).expect(0);
+        assert!(done.err.contains("best effort  when it stops"), "{}", done.err);
+        assert!(done.err.contains("gate could recognise it for certain"), "{}", done.err);
+        assert!(done.err.contains("shown  1 of "), "{}", done.err);
+        let phases = watched(&bench, &["near.phase", "far.phase"]);
+        assert!(phases.iter().all(|seen| *seen >= phase), "{phases:?}");
+        bench.run(["resume"]).expect(0);
+    }
+    assert_eq!(list(&bench), "no breakpoint is armed\n");
+}

@@ -1,5 +1,6 @@
 //! The program `stillpoint` without any board: completions, manual, pipes that close, names that are no text, no terminal.
 mod cli;
+mod simultaneous;
 
 use cli::Done;
 use std::ffi::OsString;
@@ -184,6 +185,7 @@ fn missing_file(command: &str) -> (&'static [&'static str], i32) {
         "export" => (&["--format", "csv", "none.trace", "-o", "-"], 2),
         "diff" => (&["none.trace", "none.trace"], 2),
         "check" => (&["-e", "pred solo:trace { solo:trace }", "none.trace"], 2),
+        "stable" => (&["a.x == 1 === b.x == 1"], 2),
         "detect" => (&["solo:trace", "none.trace"], 2),
         "learn" => (&["none.trace", "-o", "-"], 2),
         "init" => (&["--firmware", "none.elf"], 2),

@@ -44,6 +44,12 @@ const TWO_PHASE: Demo = Demo {
     expected: include_str!("../../target-agent/examples/two_phase.out"),
 };
 
+const BARRIER: Demo = Demo {
+    name: "barrier",
+    nodes: ["gate", "near", "wire", "far"],
+    expected: include_str!("../../target-agent/examples/barrier.out"),
+};
+
 /// A machine that runs firmware to which no host attaches.
 fn start_alone(elf: &Path, end: LinkEnd, word: &str) -> anyhow::Result<Machine> {
     let machine = Machine::builder(MachineKind::Mps2An521).elf(elf).serial(Serial::Null).serial(Serial::Link(end));
@@ -66,7 +72,7 @@ fn watch(system: &mut System, node: &Node, board: usize, name: &str) -> Option<i
 
 #[test]
 fn each_demo_says_what_its_out_file_has() -> anyhow::Result<()> {
-    for demo in [TOKEN_RING, PIPELINE, SOLVER, TWO_PHASE] {
+    for demo in [TOKEN_RING, PIPELINE, SOLVER, TWO_PHASE, BARRIER] {
         let (machines, _system) = two_boards(demo.name)?;
         let text = TextLog::of(&firmware(demo.name)?)?;
         assert_eq!(text.transcript(&machines, &demo.nodes, demo.expected)?, demo.expected, "{}", demo.name);
@@ -76,7 +82,7 @@ fn each_demo_says_what_its_out_file_has() -> anyhow::Result<()> {
 
 #[test]
 fn each_demo_says_the_same_with_the_kit_compiled_out() -> anyhow::Result<()> {
-    for demo in [TOKEN_RING, PIPELINE, SOLVER, TWO_PHASE] {
+    for demo in [TOKEN_RING, PIPELINE, SOLVER, TWO_PHASE, BARRIER] {
         let elf = plain_firmware(demo.name)?;
         let (one, other) = Link::pair()?;
         let machines = [start_alone(&elf, one, "board=A")?, start_alone(&elf, other, "board=B")?];

@@ -1,305 +1,347 @@
 //! The control flow of expressions.
-use super::{Around, Ends, Lowering, Value};
+use super::branch::either;
+use super::inert::{arguments, is_harmless, is_inert, mentions, name_of};
+use super::lower::{After, Around, Ends, Lowering, merge};
+use super::value::{Env, Kind, Value, is_wrapper};
 use crate::Action;
 use proc_macro2::Span;
-use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprMatch, ExprMethodCall, Pat};
+use syn::visit::Visit as _;
+use syn::{BinOp, Expr, Macro, Pat};
 
-fn last_name(expression: &Expr) -> Option<String> {
-    let Expr::Path(path) = expression else { return None };
-    path.path.segments.last().map(|last| last.ident.to_string())
-}
+/// Macros after which control does not go on.
+const DIVERGING: [&str; 4] = ["panic", "unreachable", "todo", "unimplemented"];
 
-impl Lowering<'_> {
-    pub(super) fn expression(&mut self, expression: &Expr, from: Ends) -> Ends {
+impl Lowering<'_, '_> {
+    pub fn expression(&mut self, expression: &Expr, from: Ends) -> After {
         let at = expression.span();
         match expression {
-            Expr::Await(inner) => {
-                let is_port =
-                    matches!(&*inner.base, Expr::MethodCall(call) if call.method == "send" || call.method == "recv");
-                let after = self.expression(&inner.base, from);
-                if is_port { after } else { vec![self.statement(Action::Wait, at, &after)] }
-            }
-            Expr::MethodCall(call) => self.method(call, from),
+            Expr::Await(inner) => self.awaited(inner, from),
+            Expr::MethodCall(call) => self.method_call(call, from),
             Expr::Call(call) => self.call(call, from),
-            Expr::Block(inner) => self.block(&inner.block, from),
+            Expr::Block(inner) => match &inner.label {
+                None => self.block(&inner.block, from),
+                Some(label) => {
+                    let label = Some(label.name.ident.to_string());
+                    self.loops.push(Around { label, head: None, ends: Ends::new(), value: Value::Absent });
+                    let mut after = self.block(&inner.block, from);
+                    self.leave(&mut after);
+                    after
+                }
+            },
             Expr::Unsafe(inner) => self.block(&inner.block, from),
+            Expr::Const(inner) => self.block(&inner.block, from),
             Expr::If(branch) => {
-                let from = self.expression(&branch.cond, from);
-                let mut ends = self.block(&branch.then_branch, from.clone());
-                ends.extend(match &branch.else_branch {
-                    Some((_, otherwise)) => self.expression(otherwise, from),
-                    None => from,
-                });
-                ends
+                let (outer, here) = (self.env.clone(), self.here);
+                let (then, otherwise) = self.condition(&branch.cond, from);
+                let mut after = self.block(&branch.then_branch, then);
+                self.env = outer;
+                let there = std::mem::replace(&mut self.here, here);
+                let other = match &branch.else_branch {
+                    Some((_, branch)) => self.expression(branch, otherwise),
+                    None => After::clean(otherwise),
+                };
+                self.here = either(there, self.here);
+                merge(&mut after.ends, &other.ends);
+                After::new(after.ends, after.value.or(other.value))
             }
             Expr::Match(inner) => self.choice(inner, from),
-            Expr::Loop(inner) => {
-                self.looped(inner.label.as_ref(), at, from, |this, head| (this.block(&inner.body, head), Vec::new()))
-            }
+            Expr::Loop(inner) => self
+                .looped(inner.label.as_ref(), at, from, |this, head| (this.block(&inner.body, head).ends, Ends::new())),
             Expr::While(inner) => self.looped(inner.label.as_ref(), at, from, |this, head| {
-                let tested = this.expression(&inner.cond, head);
-                (this.block(&inner.body, tested.clone()), tested)
+                let outer = this.env.clone();
+                let (then, otherwise) = this.condition(&inner.cond, head);
+                let again = this.block(&inner.body, then).ends;
+                this.env = outer;
+                (again, otherwise)
             }),
             Expr::ForLoop(inner) => {
-                let from = self.expression(&inner.expr, from);
+                let over = self.expression(&inner.expr, from);
                 let endless = matches!(&*inner.expr, Expr::Range(range) if range.end.is_none());
-                self.looped(inner.label.as_ref(), at, from, |this, head| {
-                    (this.block(&inner.body, head.clone()), if endless { Vec::new() } else { head })
+                self.looped(inner.label.as_ref(), at, over.ends, |this, head| {
+                    let outer = this.env.clone();
+                    over.value.element().bind(&inner.pat, &mut this.env);
+                    let again = this.block(&inner.body, head.clone()).ends;
+                    this.env = outer;
+                    (again, if endless { Ends::new() } else { head })
                 })
             }
             Expr::Closure(inner) => {
-                // It may run any number of times.
-                self.looped(None, at, from, |this, head| (this.expression(&inner.body, head.clone()), head))
+                // Its parameters hide variables of the same names.
+                let around = bound(inner.inputs.iter(), &[], self.env.clone());
+                let is_inert = is_inert(self.index, self.inert, &around, |look| look.visit_expr(&inner.body));
+                if inner.asyncness.is_some() && !is_inert {
+                    let place = self.place(at);
+                    let ends = self.escape(&place, "an async closure is not followed", from);
+                    return After::new(ends, Value::Unknown);
+                }
+                let (inputs, body) = (inner.inputs.iter().cloned().collect(), inner.body.clone());
+                let kind = Kind::Closure { inputs, body, env: self.env.clone(), file: self.file.clone() };
+                After::new(from, Value::code(kind, is_inert))
             }
             Expr::Async(inner) => {
-                self.note(at, "an async block is taken to run any number of times where it is written".into());
-                self.looped(None, at, from, |this, head| (this.block(&inner.block, head.clone()), head))
+                let is_inert = is_inert(self.index, self.inert, &self.env, |look| look.visit_block(&inner.block));
+                let kind = Kind::Block { block: inner.block.clone(), env: self.env.clone(), file: self.file.clone() };
+                After::new(from, Value::code(kind, is_inert))
             }
             Expr::Break(inner) => {
-                let from = inner.expr.iter().fold(from, |from, value| self.expression(value, from));
-                if let Some(around) = self.around(inner.label.as_ref()) {
-                    around.ends.extend(from);
+                let after = self.optional(inner.expr.as_deref(), from);
+                if let Some(around) = self.around(inner.label.as_ref(), false) {
+                    merge(&mut around.ends, &after.ends);
+                    around.value = std::mem::take(&mut around.value).or(after.value);
                 }
-                Vec::new()
+                After::new(Ends::new(), Value::Absent)
             }
             Expr::Continue(inner) => {
-                let head = self.around(inner.label.as_ref()).map(|around| around.head);
-                head.into_iter().for_each(|head| from.iter().for_each(|last| self.builder.edge(*last, head)));
-                Vec::new()
+                let head = self.around(inner.label.as_ref(), true).and_then(|around| around.head);
+                head.into_iter().for_each(|head| from.iter().for_each(|last| self.system.builder.edge(*last, head)));
+                After::new(Ends::new(), Value::Absent)
             }
             Expr::Return(inner) => {
-                let from = inner.expr.iter().fold(from, |from, value| self.expression(value, from));
-                self.returns.last_mut().into_iter().for_each(|ends| ends.extend(from.iter().copied()));
-                Vec::new()
+                let after = self.optional(inner.expr.as_deref(), from);
+                self.returned(&after.ends, after.value);
+                After::new(Ends::new(), Value::Absent)
             }
             Expr::Try(inner) => {
-                let from = self.expression(&inner.expr, from);
-                self.returns.last_mut().into_iter().for_each(|ends| ends.extend(from.iter().copied()));
-                from
+                let After { ends, value, ways } = self.expression(&inner.expr, from);
+                let of = |name| ways.iter().filter(move |way| way.0 == name).flat_map(|way| way.1.iter().copied());
+                let (good, bad) =
+                    if ways.is_empty() { (ends.clone(), ends) } else { (of("Ok").collect(), of("Err").collect()) };
+                self.returned(&bad, Value::Absent);
+                After::new(good, value)
             }
-            Expr::Macro(call) => {
-                // A watch counts as one of the node's even if its variable is not followed.
-                self.value(expression);
-                self.tokens(&call.mac, from)
+            Expr::Macro(call) => self.macro_call(&call.mac, from),
+            Expr::Binary(inner) if matches!(inner.op, BinOp::And(_) | BinOp::Or(_)) => {
+                let (then, otherwise) = self.condition(expression, from);
+                After::one_of(vec![("true", then, Value::Clean), ("false", otherwise, Value::Clean)])
             }
             Expr::Binary(inner) => {
                 let left = self.expression(&inner.left, from);
-                let mut ends = self.expression(&inner.right, left.clone());
-                if matches!(inner.op, syn::BinOp::And(_) | syn::BinOp::Or(_)) {
-                    ends.extend(left);
-                }
-                ends
+                let right = self.expression(&inner.right, left.ends);
+                // An operator of the sources that uses a port is noted as called without a name.
+                After::clean(right.ends)
             }
-            Expr::Assign(inner) => {
-                let from = self.expression(&inner.right, from);
-                self.expression(&inner.left, from)
+            Expr::Assign(inner) => self.assign(inner, from),
+            Expr::Let(_) => {
+                let (then, otherwise) = self.condition(expression, from);
+                After::one_of(vec![("true", then, Value::Clean), ("false", otherwise, Value::Clean)])
             }
-            Expr::Let(inner) => self.expression(&inner.expr, from),
             Expr::Reference(inner) => self.expression(&inner.expr, from),
             Expr::Unary(inner) => self.expression(&inner.expr, from),
             Expr::Paren(inner) => self.expression(&inner.expr, from),
             Expr::Group(inner) => self.expression(&inner.expr, from),
             Expr::Cast(inner) => self.expression(&inner.expr, from),
-            Expr::Field(inner) => self.expression(&inner.base, from),
-            Expr::Index(inner) => {
-                let from = self.expression(&inner.expr, from);
-                self.expression(&inner.index, from)
+            Expr::RawAddr(inner) => self.expression(&inner.expr, from),
+            Expr::Field(inner) => {
+                let after = self.expression(&inner.base, from);
+                let name = match &inner.member {
+                    syn::Member::Named(name) => name.to_string(),
+                    syn::Member::Unnamed(index) => index.index.to_string(),
+                };
+                After::new(after.ends, after.value.field(&name))
             }
-            Expr::Tuple(inner) => self.all(inner.elems.iter(), from),
-            Expr::Array(inner) => self.all(inner.elems.iter(), from),
-            Expr::Struct(inner) => self.all(inner.fields.iter().map(|field| &field.expr), from),
-            Expr::Repeat(inner) => self.expression(&inner.expr, from),
-            Expr::Range(inner) => self.all(inner.start.iter().chain(&inner.end).map(|end| &**end), from),
-            Expr::Path(_) | Expr::Lit(_) | Expr::Infer(_) => from,
-            _ => self.anything(at, "an expression of this kind is not followed", from),
+            Expr::Index(inner) => {
+                let of = self.expression(&inner.expr, from);
+                let after = self.expression(&inner.index, of.ends);
+                let value = match &*inner.index {
+                    Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(number), .. }) => {
+                        of.value.field(number.base10_digits())
+                    }
+                    _ => of.value.element(),
+                };
+                After::new(after.ends, value)
+            }
+            Expr::Tuple(inner) => {
+                let (values, ends) = self.all(inner.elems.iter(), from);
+                After::new(ends, Value::list(values))
+            }
+            Expr::Array(inner) => {
+                let (values, ends) = self.all(inner.elems.iter(), from);
+                After::new(ends, Value::list(values))
+            }
+            Expr::Struct(inner) => self.structure(inner, from),
+            Expr::Repeat(inner) => {
+                let after = self.expression(&inner.expr, from);
+                After::new(after.ends, Value::list(vec![after.value]))
+            }
+            Expr::Range(inner) => {
+                let (_, ends) = self.all(inner.start.iter().chain(&inner.end).map(|end| &**end), from);
+                After::clean(ends)
+            }
+            Expr::Path(path) => {
+                let value = self.path(path);
+                After::new(from, value)
+            }
+            Expr::Lit(_) | Expr::Infer(_) => After::clean(from),
+            _ => {
+                let ends = self.anything(&self.place(at), "an expression of this kind is not followed", from);
+                After::new(ends, Value::Unknown)
+            }
         }
     }
 
-    fn all<'e>(&mut self, of: impl Iterator<Item = &'e Expr>, from: Ends) -> Ends {
-        of.fold(from, |from, one| self.expression(one, from))
+    fn path(&mut self, path: &syn::ExprPath) -> Value {
+        if let Some(value) = path.path.get_ident().and_then(|name| self.env.get(&name.to_string())) {
+            return value.clone();
+        }
+        let last = path.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        if self.index.systems.contains(&last) {
+            return Value::System;
+        }
+        let functions = self.index.named(&path.path, path.qself.is_some());
+        if !functions.is_empty() {
+            let is_inert = functions.iter().all(|at| self.inert[*at]);
+            return Value::code(Kind::Functions(functions), is_inert);
+        }
+        if self.index.is_reaching(&last) { Value::Unknown } else { Value::Clean }
     }
 
-    fn around(&mut self, label: Option<&syn::Lifetime>) -> Option<&mut Around> {
+    fn optional(&mut self, expression: Option<&Expr>, from: Ends) -> After {
+        match expression {
+            Some(expression) => self.expression(expression, from),
+            None => After::clean(from),
+        }
+    }
+
+    pub fn all<'e>(&mut self, of: impl Iterator<Item = &'e Expr>, from: Ends) -> (Vec<Value>, Ends) {
+        let (mut values, mut ends) = (Vec::new(), from);
+        for one in of {
+            let after = self.expression(one, ends);
+            (ends, _) = (after.ends, values.push(after.value));
+        }
+        (values, ends)
+    }
+
+    fn structure(&mut self, inner: &syn::ExprStruct, from: Ends) -> After {
+        let (values, mut ends) = self.all(inner.fields.iter().map(|field| &field.expr), from);
+        let rest = inner.rest.as_ref().map(|rest| {
+            let after = self.expression(rest, std::mem::take(&mut ends));
+            ends = after.ends;
+            after.value
+        });
+        if values.iter().chain(&rest).all(|value| *value == Value::Clean) {
+            return After::clean(ends);
+        }
+        if rest.is_some_and(|rest| !rest.is_clean()) {
+            return After::new(ends, Value::Unknown);
+        }
+        let name = |field: &syn::FieldValue| match &field.member {
+            syn::Member::Named(name) => name.to_string(),
+            syn::Member::Unnamed(index) => index.index.to_string(),
+        };
+        After::new(ends, Value::Fields(inner.fields.iter().map(name).zip(values).collect()))
+    }
+
+    /// An assignment. Variables that hold ports are followed from where they are bound, so they must not change.
+    fn assign(&mut self, inner: &syn::ExprAssign, from: Ends) -> After {
+        let right = self.expression(&inner.right, from);
+        let left = self.expression(&inner.left, right.ends);
+        if left.value.is_clean() && right.value.is_clean() || left.value == right.value {
+            return After::clean(left.ends);
+        }
+        let place = self.place(inner.span());
+        After::clean(self.escape(&place, "a port, watch or function is assigned to a variable", left.ends))
+    }
+
+    pub fn returned(&mut self, ends: &Ends, value: Value) {
+        if let Some(last) = self.returns.last_mut() {
+            merge(&mut last.0, ends);
+            last.1 = std::mem::take(&mut last.1).or(value);
+        }
+    }
+
+    fn around(&mut self, label: Option<&syn::Lifetime>, is_loop: bool) -> Option<&mut Around> {
         let label = label.map(|label| label.ident.to_string());
-        self.loops.iter_mut().rev().find(|around| label.is_none() || around.label == label)
+        let fits = |around: &&mut Around| match &label {
+            Some(_) => around.label == label,
+            None => around.head.is_some(),
+        };
+        self.loops.iter_mut().rev().filter(|around| !is_loop || around.head.is_some()).find(fits)
     }
 
-    fn looped(
+    fn leave(&mut self, after: &mut After) {
+        if let Some(around) = self.loops.pop() {
+            merge(&mut after.ends, &around.ends);
+            after.value = std::mem::take(&mut after.value).or(around.value);
+            after.ways.clear();
+        }
+    }
+
+    pub fn looped(
         &mut self,
         label: Option<&syn::Label>,
         at: Span,
         from: Ends,
         body: impl FnOnce(&mut Self, Ends) -> (Ends, Ends),
-    ) -> Ends {
-        let head = self.statement(Action::Local, at, &from);
-        self.loops.push(Around { label: label.map(|label| label.name.ident.to_string()), head, ends: Vec::new() });
-        let (again, mut ends) = body(self, vec![head]);
-        again.iter().for_each(|last| self.builder.edge(*last, head));
-        ends.extend(self.loops.pop().into_iter().flat_map(|around| around.ends));
-        ends
+    ) -> After {
+        let head = self.statement(Action::Local, &self.place(at), &from);
+        let label = label.map(|label| label.name.ident.to_string());
+        self.loops.push(Around { label, head: Some(head), ends: Ends::new(), value: Value::Absent });
+        self.repeats += 1;
+        let (again, ends) = body(self, vec![head]);
+        self.repeats -= 1;
+        again.iter().for_each(|last| self.system.builder.edge(*last, head));
+        let mut after = After::new(ends, Value::Absent);
+        self.leave(&mut after);
+        after
     }
 
-    /// A `match`. After `with_timeout` and `select`, an arm is reached only from the future that it is about.
-    fn choice(&mut self, inner: &ExprMatch, from: Ends) -> Ends {
-        let ways = self.raced(&inner.expr, &from);
-        let from = if ways.is_empty() { self.expression(&inner.expr, from) } else { Vec::new() };
-        let mut ends = Vec::new();
-        for arm in &inner.arms {
-            let variant = match &arm.pat {
-                Pat::TupleStruct(pattern) => pattern.path.segments.last().map(|last| last.ident.to_string()),
-                _ => None,
+    /// A macro: a watch, a name, or something that evaluates its arguments.
+    pub fn macro_call(&mut self, call: &Macro, from: Ends) -> After {
+        let (name, place) = (name_of(call), self.place(call.span()));
+        if name == "watch" || name == "name" {
+            let text = call.tokens.clone().into_iter().last().map(|last| last.to_string()).unwrap_or_default();
+            let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).map(str::to_owned);
+            let value = match text {
+                Some(text) if name == "name" => Value::Name(text),
+                Some(text) => self.watch(&text),
+                None => Value::Unknown,
             };
-            let known: Vec<_> = ways.iter().filter(|(name, _)| Some(*name) == variant.as_deref()).collect();
-            let mut start = from.clone();
-            match known.is_empty() {
-                true => start.extend(ways.iter().flat_map(|(_, way)| way)),
-                false => start.extend(known.iter().flat_map(|(_, way)| way)),
-            }
-            let start = arm.guard.iter().fold(start, |start, (_, guard)| self.expression(guard, start));
-            ends.extend(self.expression(&arm.body, start));
+            return After::new(from, value);
         }
-        ends
-    }
-
-    /// The ends of each future of an awaited `with_timeout` or `select`, by the variant that says it.
-    fn raced(&mut self, expression: &Expr, from: &Ends) -> Vec<(&'static str, Ends)> {
-        let Expr::Await(inner) = expression else { return Vec::new() };
-        let Expr::Call(call) = &*inner.base else { return Vec::new() };
-        let wait = |this: &mut Self| vec![this.statement(Action::Wait, call.span(), from)];
-        match (last_name(&call.func).as_deref(), call.args.len()) {
-            (Some("with_timeout" | "with_deadline"), 2) => {
-                let start = wait(self);
-                vec![("Ok", self.expression(&call.args[1], start.clone())), ("Err", start)]
-            }
-            (Some("select"), 2) => {
-                let start = wait(self);
-                let mut way = |at: usize| self.expression(&call.args[at], start.clone());
-                vec![("First", way(0)), ("Second", way(1))]
-            }
-            _ => Vec::new(),
+        if is_harmless(call) {
+            return After::clean(from);
         }
-    }
-
-    fn method(&mut self, call: &ExprMethodCall, from: Ends) -> Ends {
-        let from = self.expression(&call.receiver, from);
-        let from = self.all(call.args.iter(), from);
-        let (at, method) = (call.method.span(), call.method.to_string());
-        let fallible = method.starts_with("try_");
-        match (method.trim_start_matches("try_"), self.value(&call.receiver)) {
-            ("send" | "recv", Some(Value::Port(port))) => {
-                let receives = method.ends_with("recv");
-                let mut ends = self.on_port(Some(&port), receives, at, &from);
-                if fallible {
-                    ends.extend(from);
-                }
-                ends
-            }
-            ("set", Some(Value::Watch(watch))) => vec![self.statement(Action::Write(watch), at, &from)],
-            ("send" | "recv", _) => {
-                self.note(at, format!("`{method}` is on a port that is not known: taken for any port of the node"));
-                let mut ends = self.on_port(None, method.ends_with("recv"), at, &from);
-                ends.extend(from);
-                ends
-            }
-            ("set", _) => self.any_watch(at, "`set` is on a watch that is not known", from),
-            _ => self.inline(&method, call.args.iter(), at, from),
+        if self.index.macros.contains(&name) {
+            return After::new(
+                self.anything(&place, &format!("the macro `{name}` is not followed"), from),
+                Value::Unknown,
+            );
         }
-    }
-
-    fn call(&mut self, call: &syn::ExprCall, from: Ends) -> Ends {
-        // An awaited race that is not matched on: each future may have ended or not.
-        let raced = matches!(last_name(&call.func).as_deref(), Some("with_timeout" | "with_deadline" | "select"));
-        let mut after = self.all(call.args.iter(), from.clone());
-        if raced {
-            for argument in &call.args {
-                after.extend(self.expression(argument, from.clone()));
+        let Some(arguments) = arguments(call) else {
+            if mentions(call.tokens.clone(), &self.env) {
+                let ends = self.anything(&place, &format!("the macro `{name}` is not followed"), from);
+                return After::new(ends, Value::Unknown);
             }
-            after.extend(from);
-        }
-        match last_name(&call.func) {
-            Some(name) => self.inline(&name, call.args.iter(), call.span(), after),
-            None => self.expression(&call.func, after),
-        }
-    }
-
-    /// The bodies of all functions of a name, one of which is called.
-    fn inline<'e>(&mut self, name: &str, arguments: impl Iterator<Item = &'e Expr>, at: Span, from: Ends) -> Ends {
-        let values: Vec<_> = arguments.map(|argument| self.value(argument)).collect();
-        let functions = self.functions;
-        let Some(candidates) = functions.get(name) else {
-            if values.iter().any(Option::is_some) {
-                return self.anything(at, &format!("`{name}` gets a port or watch and is not in the sources"), from);
-            }
-            return from;
+            return After::clean(from);
         };
-        if self.calls.iter().any(|outer| outer == name) {
-            return self.anything(at, &format!("`{name}` calls itself"), from);
+        let skipped = usize::from(name == "input");
+        let (values, ends) = self.all(arguments.iter().skip(skipped), from);
+        if DIVERGING.contains(&name.as_str()) {
+            return After::new(Ends::new(), Value::Absent);
         }
-        let mut ends = Vec::new();
-        for function in candidates {
-            let bound = function.parameters.iter().zip(&values);
-            let bound = bound.filter_map(|(name, value)| Some((name.clone()?, value.clone()?))).collect();
-            let outer = std::mem::replace(&mut self.values, bound);
-            let file = std::mem::replace(&mut self.file, function.file.clone());
-            let loops = std::mem::take(&mut self.loops);
-            self.calls.push(name.into());
-            self.returns.push(Vec::new());
-            ends.extend(self.block(&function.body, from.clone()));
-            ends.extend(self.returns.pop().into_iter().flatten());
-            self.calls.pop();
-            (self.values, self.file, self.loops) = (outer, file, loops);
-        }
-        ends
-    }
-
-    /// A send or receive on one port, or on any port of the node.
-    fn on_port(&mut self, port: Option<&str>, receives: bool, at: Span, from: &Ends) -> Ends {
-        let of = |end: &(stillpoint_core::NodeId, String)| end.0 == self.node && port.is_none_or(|port| end.1 == port);
-        let all = self.ports.iter().zip(self.channels);
-        let found = all.filter(|(ends, _)| of(if receives { &ends.to } else { &ends.from })).map(|(_, id)| *id);
-        let action = |id| if receives { Action::Receive(id) } else { Action::Send(id) };
-        let actions: Vec<_> = found.map(action).collect();
-        actions.into_iter().map(|action| self.statement(action, at, from)).collect()
-    }
-
-    fn any_watch(&mut self, at: Span, why: &str, from: Ends) -> Ends {
-        self.note(at, format!("{why}: taken for any watch of the node"));
-        let before = self.statement(Action::Local, at, &from);
-        let after = self.statement(Action::Local, at, &[before]);
-        self.unknown_sets.push((self.node, self.task, before, after));
-        vec![after]
-    }
-
-    /// Something that may use any port and any watch of the node, any number of times.
-    fn anything(&mut self, at: Span, why: &str, from: Ends) -> Ends {
-        self.note(at, format!("{why}: taken for any use of the node's ports and watches"));
-        self.looped(None, at, from, |this, head| {
-            let mut again = this.on_port(None, true, at, &head);
-            again.extend(this.on_port(None, false, at, &head));
-            again.push(this.statement(Action::Wait, at, &head));
-            again.extend(this.any_watch(at, why, head.clone()));
-            (again, head)
-        })
-    }
-
-    /// The arguments of a macro, where they are expressions.
-    pub(super) fn tokens(&mut self, call: &syn::Macro, from: Ends) -> Ends {
-        let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-        if ["watch", "trace", "name", "here"].contains(&name.as_str()) {
-            return from;
-        }
-        match call.parse_body_with(Punctuated::<Expr, syn::Token![,]>::parse_terminated) {
-            Ok(arguments) => {
-                let after = self.all(arguments.iter(), from);
-                if ["panic", "unreachable", "todo", "unimplemented"].contains(&name.as_str()) {
-                    Vec::new()
-                } else {
-                    after
-                }
-            }
-            Err(_) => self.anything(call.span(), &format!("the macro `{name}` is not followed"), from),
+        match name.as_str() {
+            "pin" => After::new(ends, Value::one_of(values)),
+            "join" => After::new(ends, Value::code(Kind::Join { parts: values, at: place }, false)),
+            _ if values.iter().all(Value::is_clean) => After::clean(ends),
+            _ => After::new(
+                self.anything(&place, &format!("the macro `{name}` gets a port or watch"), ends),
+                Value::Unknown,
+            ),
         }
     }
+}
+
+/// Whether a call makes a value that is taken for its only argument.
+pub fn wraps(path: &syn::Path) -> bool {
+    is_wrapper(path)
+}
+
+/// An environment with the values of parameters.
+pub fn bound<'p>(patterns: impl Iterator<Item = &'p Pat>, values: &[Value], mut env: Env) -> Env {
+    let missing = if values.iter().all(Value::is_clean) { Value::Clean } else { Value::Unknown };
+    for (at, pattern) in patterns.enumerate() {
+        values.get(at).unwrap_or(&missing).bind(pattern, &mut env);
+    }
+    env
 }

@@ -11,7 +11,7 @@ use super::break_left::remove_left;
 use super::break_report::{Listed, Listing, Removed};
 use super::break_set::{Patience, Wanted, set};
 use super::break_store::Store;
-use super::{CliError, Context, Exit};
+use super::{CliError, Context, Exit, break_simultaneous};
 use stillpoint::breakpoint::{self, Agreement, Armed};
 use stillpoint::expr::{self, Resolved};
 use stillpoint_core::predicate::{Detector, SLOTS, SlotId, SlotPhase};
@@ -25,10 +25,10 @@ use stillpoint_core::predicate::{Detector, SLOTS, SlotId, SlotPhase};
                   docs/BREAKPOINTS.md describes the language, and what is promised for each kind of expression.\n\n\
                   Examples:\n  stillpoint break \"left0:send(ring) -> right1.holding == 1\"\n  \
                   stillpoint break \"left0.laps > 100 | right0:fault\" --no-wait\n  \
-                  stillpoint break list\n  stillpoint break rm all"
+                  stillpoint break 'left0.lap == 4 === right1.lap == 5'\n  stillpoint break list\n  stillpoint break rm all"
 )]
 pub struct Args {
-    /// What to stop at: node:event or node.condition, joined by -> (then), | (or).
+    /// What to stop at: node:event or node.condition, joined by -> (then), | (or), or conditions of several nodes joined by === (at once, as best effort).
     #[arg(value_name = "EXPR", required = true)]
     expression: Option<String>,
     /// Let stages travel by Miller & Choi's markers instead of on the program's messages.
@@ -75,6 +75,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     match (&args.verb, &args.expression) {
         (Some(Verb::List), _) => list(context),
         (Some(Verb::Rm { which }), _) => remove(context, *which),
+        (None, Some(text)) if expr::is_simultaneous(text) => break_simultaneous::run(text, args.patience, context),
         (None, Some(text)) => {
             let detector = if args.markers { Detector::Marker } else { Detector::Causal };
             let wanted = Wanted::understand(text, detector, context)?;

@@ -5,7 +5,7 @@ use super::break_store::Store;
 use super::{CliError, Context, Exit, Output};
 use std::time::{Duration, Instant};
 use stillpoint::breakpoint::{self, Armed, BreakError, Fired, Waited};
-use stillpoint::expr::{self, Compiled, Directory, ExprError, Resolved};
+use stillpoint::expr::{self, Compiled, Directory, ExprError, Promise, Resolved};
 use stillpoint::{Node, Slot, System};
 use stillpoint_core::control::StateCode;
 use stillpoint_core::predicate::{Detector, SlotId, SlotPhase};
@@ -21,6 +21,8 @@ pub struct Wanted {
     pub resolved: Resolved,
     pub compiled: Compiled,
     pub directory: Directory,
+    /// What is said of it instead of what its expression promises.
+    pub said: Option<Promise>,
 }
 
 /// An expression that cannot be used is the user's to mend, with the caret on a line of its own.
@@ -43,13 +45,17 @@ impl Wanted {
         let directory = breakpoint::directory(context.system()?)?;
         let resolved = expr::resolve(&expression, &directory).map_err(wrong)?;
         let compiled = expr::compile(&resolved, &directory).map_err(wrong)?;
-        Ok(Self { text: text.to_owned(), detector, resolved, compiled, directory })
+        Ok(Self { text: text.to_owned(), detector, resolved, compiled, directory, said: None })
+    }
+
+    fn promised(&self) -> Promise {
+        self.said.clone().unwrap_or_else(|| self.resolved.promise(self.detector, &self.directory))
     }
 
     /// Says what a stop at it will mean.
     pub fn promise(&self, out: Output) {
-        let promise = self.resolved.promise(self.detector, &self.directory);
-        out.say("promised", &promise.holds);
+        let promise = self.promised();
+        out.say(if self.said.is_some() { "best effort" } else { "promised" }, &promise.holds);
         for limit in &promise.limits {
             out.say("but", limit);
         }
@@ -85,7 +91,7 @@ impl Wanted {
 
     /// What is to be shown of it.
     pub fn shown(&self, armed: &Armed) -> Stopped {
-        Stopped::new(armed, self.resolved.class(), self.resolved.promise(self.detector, &self.directory))
+        Stopped::new(armed, self.resolved.class(), self.promised())
     }
 
     /// Waits for it.
@@ -164,7 +170,10 @@ pub fn set(
         let limit = until.map(|until| until.saturating_duration_since(Instant::now()));
         match wanted.wait(&armed, past, limit, context)? {
             Waited::Fired(fired) if fired.proof.is_ok() && !accepts(accept, context)? => {
-                out.say("went on", format!("halt {}: the condition held before, and does not any more", fired.halt.0));
+                out.say(
+                    "went on",
+                    format!("halt {}: what was asked for does not hold in the halted state", fired.halt.0),
+                );
                 wanted.remove(&armed, context)?;
                 armed = wanted.arm(context, only_for)?;
                 release(context.system()?, fired.halt)?;

@@ -8,6 +8,7 @@ mod break_;
 mod break_left;
 mod break_report;
 mod break_set;
+mod break_simultaneous;
 mod break_store;
 mod bt;
 mod check;
@@ -45,6 +46,7 @@ mod resume;
 mod run;
 mod shell;
 mod show;
+mod stable;
 mod started;
 mod status;
 mod step;
@@ -143,12 +145,13 @@ enum Command {
     When(when::Args),
     Delete(delete::Args),
     Trace(trace::Args),
-    Show(show::Args),
+    Show(Box<show::Args>),
     Races(races::Args),
     Export(export::Args),
     Diff(diff::Args),
     Check(check::Args),
     Detect(detect::Args),
+    Stable(stable::Args),
     Learn(learn::Args),
     Shell(shell::Args),
     Completions(completions::Args),
@@ -168,6 +171,7 @@ impl Command {
             Self::Log(args) => Some(&args.look),
             Self::Watch(args) => Some(&args.look),
             Self::Print(args) => Some(&args.look),
+            Self::Stable(args) => Some(&args.look),
             _ => None,
         }
     }
@@ -183,7 +187,7 @@ impl Command {
         match self.look() {
             Some(Look { from: Some(from) }) => self.run_and_judge(&mut context.beside_dump(from.clone())),
             None if context.is_dump() && !matches!(self, Self::Shell(_)) => Err(CliError::Usage(
-                "this needs boards, and a dump can only be looked at: with cut, tasks, bt, status, info, log, watch or print; leave \
+                "this needs boards, and a dump can only be looked at: with cut, tasks, bt, status, info, log, watch, print or stable; leave \
                  --from out"
                     .into(),
             )),
@@ -233,6 +237,7 @@ impl Command {
             Self::Diff(args) => diff::run(args, context),
             Self::Check(args) => check::run(args, context),
             Self::Detect(args) => detect::run(args, context),
+            Self::Stable(args) => stable::run(args, context),
             Self::Learn(args) => learn::run(args, context),
             Self::Shell(args) => shell::run(args, context),
             Self::Completions(args) => completions::run(args, context),

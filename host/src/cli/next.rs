@@ -46,7 +46,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         Waited::Fired(fired) => fired.satisfied.iter().any(|event| event.stage == 2 && event.node == moved.after.id),
         _ => false,
     };
-    let mut report = step::report(system, &ran, "reached", reached)?;
+    let mut report = step::report(system, &ran, "reached", None, reached)?;
     let mut notes = Vec::new();
     for (moved, did) in ran.moved.iter().filter(|moved| reached(moved)).zip(&mut report.stepped) {
         for (port, message) in received(moved, of) {

@@ -6,13 +6,14 @@
 //!        │ ┊     ◆    left1#1 reset
 //!        │ ╰────▶●    left1#2 recv(ring) <- left0#2
 //!        │       •    left1#3 watch(holding) = 1
-use super::{CliError, Context, Exit, Report, files, history, paint};
+use super::{CliError, Context, Exit, Report, files, history, paint, stable};
 use serde::ser::{Error as _, Serialize, SerializeSeq as _, SerializeStruct as _, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stillpoint::OutputFile;
+use stillpoint::program::{LineIndex, SystemProgram, dot as program_dot, svg as program_svg};
 use stillpoint_trace::show::{self, Bounds, Graph, GraphKind, Line, Selection};
 use stillpoint_trace::{History, Row, View};
 
@@ -25,7 +26,9 @@ use stillpoint_trace::{History, Row, View};
                   Examples:\n  stillpoint show run.trace --around left0#41\n  stillpoint show run.trace --diagram --past right1#75\n  \
                   stillpoint show run.trace --html run.html --only nodes=left0,left1 --only kinds=send,recv\n  \
                   stillpoint show run.trace --collapse --svg spans.svg\n  \
-                  stillpoint show run.trace --graph elaborated --svg actions.svg"
+                  stillpoint show run.trace --graph elaborated --svg actions.svg\n  \
+                  stillpoint show run.trace --lines --only kinds=send,recv\n  \
+                  stillpoint show run.trace --program --svg flow.svg --event 'left0.lap == 4 === right1.lap == 5'"
 )]
 pub struct Args {
     #[command(flatten)]
@@ -65,6 +68,18 @@ pub struct Args {
     /// Draw each span as one event. A span stays open if something of another node lies between two of its events.
     #[arg(long)]
     collapse: bool,
+    /// Show which source line an event is of, or which it may be of.
+    #[arg(long)]
+    lines: bool,
+    /// Draw the control flow of the program from its sources instead, with its messages. Without --svg it is written as DOT.
+    #[arg(long, conflicts_with_all = ["diagram", "html", "graph", "lines"])]
+    program: bool,
+    /// In the drawing of the program, mark where this simultaneous event is recognised and what carries it.
+    #[arg(long, value_name = "EXPR", requires = "program")]
+    event: Option<String>,
+    /// The folder of the sources, or the first file of the firmware; else they are where the debug information says.
+    #[arg(long, value_name = "DIR")]
+    source: Option<PathBuf>,
     /// Only some: nodes=A,B or kinds=send,recv or actions=send(out),lap. What is left out still orders what is shown.
     #[arg(long, value_name = "WHAT=NAMES")]
     only: Vec<String>,
@@ -100,6 +115,11 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let history = args.order.of(history::load(&args.file, context)?);
     let history = if args.collapse { history.collapsed() } else { history };
+    let from = stable::ProgramArgs::at(args.source.clone());
+    if args.program {
+        return draw_program(args, &from, &history, context);
+    }
+    let lines = if args.lines { Some(LineIndex::new(&from.load(&history.header)?)) } else { None };
     let chosen = choose(args, &history)?;
     let bounds = |most| bounds(args, &history, most);
     let exit = if history::is_damaged(&history) { Exit::Bad } else { Exit::Ok };
@@ -141,9 +161,65 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         } else {
             args.around.is_some().then_some(AROUND)
         })?);
-        out.print(&Shown { history: &history, shown, diagram: args.diagram, interrupted: context.interrupt_flag() });
+        let (diagram, interrupted) = (args.diagram, context.interrupt_flag());
+        out.print(&Shown { history: &history, shown, diagram, lines, interrupted });
     }
     context.check_interrupt("nothing was changed").map(|()| exit)
+}
+
+/// Draws the control flow of the program, with how an event is recognised.
+fn draw_program(
+    args: &Args,
+    from: &stable::ProgramArgs,
+    history: &History,
+    context: &mut Context,
+) -> Result<Exit, CliError> {
+    let (program, verdict): (SystemProgram, _) = match &args.event {
+        Some(text) => {
+            let (program, verdict) = stable::judge(text, from, &[], &history.header)?;
+            (program, Some(verdict))
+        }
+        None => (from.load(&history.header)?, None),
+    };
+    let name = args.file.file_stem().map_or_else(|| "program".into(), |name| name.to_string_lossy().into_owned());
+    let title = args.event.as_ref().map_or_else(|| format!("{name}: program"), |event| format!("{name}: {event}"));
+    let marks = verdict.as_ref().and_then(|verdict| verdict.recognition());
+    match &args.svg {
+        Some(path) => {
+            files::check_is_other(path, &args.file)?;
+            let picture = program_svg(&program, marks, &title);
+            files::write(OutputFile::at(path), context, |to| to.write_all(picture.as_bytes()))?;
+            let statements = program.extracted.program.statements().count();
+            context.out().print(&Program { file: Some(path.clone()), statements, dot: None });
+        }
+        None => {
+            let statements = program.extracted.program.statements().count();
+            let dot = program_dot(&program, marks, &title);
+            context.out().print(&Program { file: None, statements, dot: Some(dot) });
+        }
+    }
+    if let Some(verdict) = verdict.filter(|verdict| !verdict.is_promised) {
+        context.out().say("unmarked", verdict.to_string().trim_end());
+    }
+    Ok(Exit::Ok)
+}
+
+/// A drawn program.
+#[derive(serde::Serialize)]
+struct Program {
+    file: Option<PathBuf>,
+    statements: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dot: Option<String>,
+}
+
+impl Report for Program {
+    fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, &self.dot) {
+            (Some(file), _) => writeln!(f, "drew {} statements into {}", self.statements, file.display()),
+            (None, dot) => f.write_str(dot.as_deref().unwrap_or_default()),
+        }
+    }
 }
 
 fn find(history: &History, name: &str) -> Result<usize, CliError> {
@@ -217,10 +293,18 @@ struct Shown<'a> {
     history: &'a History,
     shown: Selection,
     diagram: bool,
+    /// The source lines of events, if they were asked for.
+    lines: Option<LineIndex>,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Shown<'_> {
+    /// The source line of the event at a place, or its candidates.
+    fn source(&self, place: usize) -> Option<String> {
+        let event = &self.history.events[place];
+        self.lines.as_ref()?.of(event.id.node, event.kind(), event.what.arg)
+    }
+
     fn line(&self, f: &mut fmt::Formatter<'_>, line: &str, is_note: bool) -> fmt::Result {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(fmt::Error);
@@ -240,8 +324,12 @@ impl Report for Shown<'_> {
         }
         let hidden = |count: usize, side: &str| (count > 0).then(|| format!("  ... {count} events {side}"));
         hidden(self.shown.before, "before").map_or(Ok(()), |line| self.line(f, &line, false))?;
+        let mut places = self.shown.places.iter();
         for line in show::listing(self.history, &self.shown) {
-            self.line(f, &line.to_string(), matches!(line, Line::Note(_)))?;
+            let is_note = matches!(line, Line::Note(_));
+            let source = if is_note { None } else { places.next().and_then(|place| self.source(*place)) };
+            let text = source.map_or_else(|| line.to_string(), |source| format!("{:<74} {source}", line.to_string()));
+            self.line(f, &text, is_note)?;
         }
         hidden(self.shown.after, "after").map_or(Ok(()), |line| self.line(f, &line, false))
     }
@@ -270,8 +358,21 @@ impl Serialize for Rows<'_> {
             if interrupted.load(Ordering::Relaxed) {
                 return Err(S::Error::custom("interrupted"));
             }
-            rows.serialize_element(&Row::of(history, *place))?;
+            let row = Row::of(history, *place);
+            match self.0.lines {
+                Some(_) => rows.serialize_element(&WithSource { row, source: self.0.source(*place) })?,
+                None => rows.serialize_element(&row)?,
+            }
         }
         rows.end()
     }
+}
+
+/// An event with its source line.
+#[derive(serde::Serialize)]
+struct WithSource<'a> {
+    #[serde(flatten)]
+    row: Row<'a>,
+    /// `token_ring.rs:87`, or the candidates.
+    source: Option<String>,
 }

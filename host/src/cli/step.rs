@@ -8,11 +8,13 @@ use super::break_left::{is_looked_after, remove_left};
 use super::break_report::Halt;
 use super::break_store::Store;
 use super::step_report::{Did, Step, Steps};
-use super::{CliError, Context, Exit, break_set};
+use super::{CliError, Context, Exit, break_set, stable};
+use std::path::PathBuf;
 use std::time::Duration;
 use stillpoint::backtrace::Unwinders;
 use stillpoint::breakpoint::{self, BreakError, Ran, Waited};
 use stillpoint::expr::Compiled;
+use stillpoint::program::LineIndex;
 use stillpoint::{Node, NodeAddress, System, SystemError};
 use stillpoint_core::control::StateCode;
 use stillpoint_core::predicate::{SLOTS, SlotId};
@@ -23,7 +25,7 @@ use stillpoint_core::predicate::{SLOTS, SlotId};
     after_help = "Whatever else has to run for it runs, and is shown. The chosen node executes exactly one event; without a \
                   node, whoever is first stops at its next event, and another may have come to its own before it heard of that.\n\
                   A step takes one of the breakpoints while it runs. Ctrl-C takes it back and lets the system run.\n\n\
-                  Example:\n  stillpoint halt && stillpoint step\n  stillpoint step left0 -n 5"
+                  Example:\n  stillpoint halt && stillpoint step\n  stillpoint step left0 -n 5\n  stillpoint step left0 --lines"
 )]
 pub struct Args {
     /// Whose next event; without it, anybody's.
@@ -35,14 +37,28 @@ pub struct Args {
     /// Wait for each step for at most so many seconds.
     #[arg(long, value_name = "SECONDS")]
     limit: Option<u64>,
+    /// Show which source line an event is of, or which it may be of.
+    #[arg(long)]
+    lines: bool,
+    /// With --lines, the folder of the sources; else they are where the debug information says.
+    #[arg(long, value_name = "DIR", requires = "lines")]
+    source: Option<PathBuf>,
 }
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let mut unwinders = Unwinders::default();
     let (mut steps, mut failed) = (Vec::new(), None);
+    let lines = match args.lines {
+        true => {
+            let from = stable::ProgramArgs::at(args.source.clone());
+            let header = from.header(context)?;
+            Some(LineIndex::new(&from.load(&header)?))
+        }
+        false => None,
+    };
     for _ in 0..args.count {
-        match step(args, context, &mut unwinders) {
+        match step(args, context, &mut unwinders, lines.as_ref()) {
             Ok(step) => {
                 let good = step.good;
                 steps.push(step);
@@ -64,7 +80,12 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     failed.map_or(Ok(if good { Exit::Ok } else { Exit::Bad }), Err)
 }
 
-fn step(args: &Args, context: &mut Context, unwinders: &mut Unwinders) -> Result<Step, CliError> {
+fn step(
+    args: &Args,
+    context: &mut Context,
+    unwinders: &mut Unwinders,
+    lines: Option<&LineIndex>,
+) -> Result<Step, CliError> {
     let system = context.system()?;
     let chosen = args.node.as_ref().map(|name| system.find(name)).transpose()?;
     let nodes = system.nodes()?;
@@ -86,7 +107,7 @@ fn step(args: &Args, context: &mut Context, unwinders: &mut Unwinders) -> Result
     let compiled = compiled.map_err(|error| CliError::Usage(format!("no program for this step: {error}")))?;
     let ran = run_until(context, &compiled, &text, args.limit.map(Duration::from_secs), "step")?;
     let system = context.system()?;
-    let mut step = report(system, &ran, "stepped", |moved| match &ran.waited {
+    let mut step = report(system, &ran, "stepped", lines, |moved| match &ran.waited {
         Waited::Fired(fired) => fired.satisfied.iter().any(|event| event.node == moved.after.id),
         _ => chosen == Some(moved.at),
     })?;
@@ -165,12 +186,13 @@ pub(super) fn report(
     system: &mut System,
     ran: &Ran,
     good: &str,
+    lines: Option<&LineIndex>,
     waited_for: impl Fn(&stillpoint::breakpoint::Moved) -> bool,
 ) -> Result<Step, CliError> {
     let directory = breakpoint::directory(system)?;
     let (mut stepped, mut also) = (Vec::new(), Vec::new());
     for moved in &ran.moved {
-        let did = Did::of(moved, system);
+        let did = Did::of(moved, system, lines);
         if waited_for(moved) {
             stepped.push(did);
         } else if did.count != Some(0) {

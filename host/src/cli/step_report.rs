@@ -4,6 +4,7 @@ use super::{Report, paint};
 use serde::Serialize;
 use std::fmt;
 use stillpoint::breakpoint::Moved;
+use stillpoint::program::LineIndex;
 use stillpoint::{Node, Side, System};
 use stillpoint_core::{Direction, Event, EventKind};
 
@@ -28,12 +29,19 @@ pub struct Did {
 
 impl Did {
     /// What a node did, in words.
-    pub fn of(moved: &Moved, system: &mut System) -> Self {
+    pub fn of(moved: &Moved, system: &mut System, lines: Option<&LineIndex>) -> Self {
         let node = system.node_name(moved.at);
         let firmware = system.boards()[moved.at.board].firmware();
         let name = |kind: &str, number: u16| firmware.name(kind, number).map(str::to_owned);
         let events = match &moved.events {
-            Some(events) => Some(events.iter().map(|event| describe(event, &moved.after, &name)).collect()),
+            Some(events) => {
+                let said = |event: &Event| {
+                    let line = lines.and_then(|lines| lines.of(moved.after.id.0, event.kind, event.arg));
+                    let line = line.map_or_else(String::new, |line| format!(" at {line}"));
+                    describe(event, &moved.after, &name) + &line
+                };
+                Some(events.iter().map(said).collect())
+            }
             None => by_ports(moved, &name),
         };
         let (epoch, event, count) = (moved.after.epoch(), moved.after.event(), moved.count());

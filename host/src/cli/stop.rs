@@ -82,7 +82,7 @@ fn cut<'a>(text: &'a str, word: &str) -> (&'a str, Option<&'a str>) {
 }
 
 /// A condition that the host evaluates as the node would.
-struct Holds {
+pub(super) struct Holds {
     term: Term,
     /// It asks for what the event itself may change: event numbers.
     changes_with_events: bool,
@@ -98,7 +98,13 @@ impl Holds {
         Some(Self { term: term.clone(), changes_with_events })
     }
 
-    fn on(&self, nodes: &[Node]) -> bool {
+    /// A condition on watches.
+    pub(super) fn of(term: Term) -> Self {
+        Self { term, changes_with_events: false }
+    }
+
+    /// Whether it holds in the state that the nodes show.
+    pub(super) fn on(&self, nodes: &[Node]) -> bool {
         let Some(node) = nodes.iter().find(|node| node.id == self.term.node) else { return false };
         let Match::Condition(formula) = &self.term.what else { return false };
         let Ok(program) = ProgramBuilder::new(1).push_condition_term(1, 1, &formula.instructions()).finish() else {

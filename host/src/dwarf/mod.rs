@@ -9,6 +9,7 @@ mod locals;
 mod parse;
 mod paths;
 mod place;
+mod sources;
 mod types;
 
 pub(crate) use futures::without_parameters;
@@ -16,6 +17,7 @@ pub use futures::{FutureIndex, Poller};
 pub use lines::Line;
 pub use locals::{Local, Registers, Whereabouts};
 pub use place::Place;
+pub use sources::CrateSources;
 pub use types::{Choice, Member, Type, TypeId, Variant};
 
 use crate::input_file::{MAX_BINARY, read_bytes};

@@ -11,6 +11,7 @@ mod names;
 pub(crate) mod parse;
 mod recorded;
 mod resolve;
+mod simultaneous;
 mod span;
 pub(crate) mod token;
 
@@ -22,4 +23,5 @@ pub use names::{Directory, NodeNames, NotOneNode, PortNames, one_node};
 pub use parse::parse;
 pub use resolve::{Match, Resolved, Term, resolve};
 pub(crate) use resolve::{resolve_any, resolve_simple};
+pub use simultaneous::{LocalCondition, MAX_COMPONENTS, is_simultaneous, simultaneous};
 pub use span::{ExprError, Span, Word};

@@ -45,6 +45,13 @@ impl ExprError {
     }
 }
 
+impl ExprError {
+    /// The same error in a longer text that has this one at the same place.
+    pub(super) fn within(self, text: &str) -> Self {
+        Self { text: text.to_owned(), ..self }
+    }
+}
+
 impl fmt::Display for ExprError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |range: Range<usize>| self.text.get(range).map_or(0, |part| part.chars().count());

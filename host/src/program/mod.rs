@@ -1,0 +1,172 @@
+//! What the sources of a firmware say: which lines send and receive, and which simultaneous events can be stopped at.
+mod explain;
+mod lines;
+mod picture;
+mod sources;
+
+pub use explain::{Held, Obstacle, Promised, Verdict, verdict};
+pub use lines::LineIndex;
+pub use picture::{dot, svg};
+
+use crate::trace::Header;
+use std::path::{Path, PathBuf};
+use stillpoint_analysis::{ChannelId, ExtractError, Extracted, Node, Place, Port, extract};
+use stillpoint_core::NodeId;
+
+/// Why nothing can be said from the sources.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// The firmware does not say where its sources are.
+    #[error("the sources are found by the firmware's debug information: {0}")]
+    NoDebugInfo(String),
+    /// The debug information names no crate but libraries.
+    #[error("{} names no source file of its own: build it with `debug = 2`", .0.display())]
+    NoSources(PathBuf),
+    /// A source file is not where it was.
+    #[error("the source file {} is not there", .0.display())]
+    Missing(PathBuf),
+    /// A source file is not in the chosen folder.
+    #[error("{} has no file {}, nor one that its path ends with", folder.display(), file.display())]
+    MissingIn {
+        /// The file.
+        file: PathBuf,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A source file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A source file is shorter than the firmware's.
+    #[error(
+        "{} is not the source of {}: it has {lines} lines, and the firmware has code of line {last}; build it again",
+        file.display(),
+        firmware.display()
+    )]
+    Shorter {
+        /// The file.
+        file: PathBuf,
+        /// Its lines.
+        lines: u64,
+        /// The last line with code.
+        last: u64,
+        /// The firmware.
+        firmware: PathBuf,
+    },
+    /// A name is not where the firmware has it.
+    #[error(
+        "{} is not the source of {}: the firmware has `{name}` on line {line}, the file does not; build it again",
+        file.display(),
+        firmware.display()
+    )]
+    Other {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: usize,
+        /// The name.
+        name: String,
+        /// The firmware.
+        firmware: PathBuf,
+    },
+    /// The firmware file is not the one that was recorded.
+    #[error("{} is another build than the one that was recorded, so its sources may differ", .0.display())]
+    OtherBuild(PathBuf),
+    /// The sources cannot be followed.
+    #[error(transparent)]
+    Extract(#[from] ExtractError),
+}
+
+impl ProgramError {
+    /// Whether naming the folder of the sources would help.
+    #[must_use]
+    pub fn wants_a_folder(&self) -> bool {
+        matches!(self, Self::NoDebugInfo(_) | Self::NoSources(_) | Self::Missing(_))
+    }
+}
+
+/// The program of a system, extracted from its sources.
+pub struct SystemProgram {
+    /// The program, with the places of its statements.
+    pub extracted: Extracted,
+    header: Header,
+}
+
+impl SystemProgram {
+    /// Extracts the program of a system. `chosen` is the folder of the sources, or the first file of the one firmware that
+    /// there is; without it they are where the debug information says.
+    pub fn load(header: &Header, chosen: Option<&Path>) -> Result<Self, ProgramError> {
+        let (mut firmwares, mut known): (Vec<_>, Vec<&str>) = (Vec::new(), Vec::new());
+        for board in &header.boards {
+            if !known.contains(&board.firmware.as_str()) {
+                known.push(&board.firmware);
+                firmwares.push(sources::sources_of(board, chosen)?);
+            }
+        }
+        let firmware = |board: usize| {
+            let path = header.boards.get(board).map(|board| board.firmware.as_str());
+            path.and_then(|path| known.iter().position(|known| *known == path)).unwrap_or_default()
+        };
+        let nodes = header.nodes.iter().map(|node| Node {
+            id: NodeId(node.id),
+            name: node.name.clone(),
+            firmware: firmware(node.board),
+            ports: node.ports.iter().map(|port| port.name.clone()).collect(),
+        });
+        let nodes: Vec<_> = nodes.collect();
+        let extracted = extract(&firmwares, &nodes, &channels(header))?;
+        Ok(Self { extracted, header: header.clone() })
+    }
+
+    /// The name of a node.
+    #[must_use]
+    pub fn node_name(&self, node: NodeId) -> &str {
+        self.header.nodes.iter().find(|one| one.id == node.0).map_or("?", |one| one.name.as_str())
+    }
+
+    /// A channel by its sender and port: `left0.out`.
+    #[must_use]
+    pub fn channel_name(&self, id: ChannelId) -> String {
+        let channel = &self.extracted.program.channels()[id.index()];
+        let port = channel.name.split_once('.').map_or("", |(_, port)| port);
+        format!("{}.{port}", self.node_name(channel.from))
+    }
+
+    /// The receiver's port of a channel.
+    #[must_use]
+    pub fn receiving_port(&self, id: ChannelId) -> String {
+        channels(&self.header).get(id.index()).map_or_else(String::new, |port| port.to.1.clone())
+    }
+}
+
+/// The channels by the names of their ports.
+fn channels(header: &Header) -> Vec<Port> {
+    let port = |node: u8, port: u8| {
+        let of = header.nodes.iter().find(|one| one.id == node)?;
+        Some(of.ports.iter().find(|one| one.id == port)?.name.clone())
+    };
+    let channel = |channel: &crate::trace::ChannelInfo| {
+        let from = (NodeId(channel.from), port(channel.from, channel.out)?);
+        Some(Port { from, to: (NodeId(channel.to), port(channel.to, channel.into)?) })
+    };
+    header.channels.iter().filter_map(channel).collect()
+}
+
+/// Places as text: `token_ring.rs:87, :97`.
+#[must_use]
+pub fn places_text<'p>(places: impl IntoIterator<Item = &'p Place>) -> String {
+    let (mut text, mut last): (String, Option<&str>) = (String::new(), None);
+    for Place { file, line } in places {
+        let file_text = if last == Some(file) { "" } else { file.as_str() };
+        if last.is_some() {
+            text += ", ";
+        }
+        text += &format!("{file_text}:{line}");
+        last = Some(file);
+    }
+    text
+}

@@ -138,7 +138,13 @@ mod tests {
         line.transmit(0);
         line.drop_frame(0);
         assert!(line.is_quiet() && line.can_time_out(0) && !line.can_time_out(1));
+        // The end asks what has arrived, and sends again what has not.
         line.time_out(0);
+        for end in [0, 1] {
+            line.transmit(end);
+            line.carry(end);
+        }
+        assert_eq!(next_control(&line.ends[1]), None);
         line.transmit(0);
         line.carry_twice(0);
         line.carry(0);

@@ -336,7 +336,7 @@ fn an_answer_that_comes_late_is_not_taken_for_that_to_a_later_question() {
     a.send(Lane::Data, &[2]).unwrap();
     rest.add(&mut a, 102);
     rest.add(&mut a, 202);
-    for unread in [first, rest] {
+    for unread in [&first, &rest] {
         hear(&mut b, &unread.bytes[..unread.length], 203);
         settle(&mut b, &mut a, 203);
     }

@@ -158,6 +158,34 @@ fn a_reader_that_goes_away_is_no_error() {
     assert!(!done.err.contains("panicked"), "{}", done.err);
 }
 
+#[test]
+fn every_command_that_reads_a_recording_says_if_it_may_have_been_cut_between_two_frames() {
+    let place = Place::new();
+    let path = place.path().join("run.trace");
+    let starts = cli::recorded::record(&path, 3);
+    let lines: [&[&str]; 9] = [
+        &["show"],
+        &["show", "--diagram"],
+        &["trace", "info"],
+        &["check", "-e", "pred solo:trace { solo:trace }"],
+        &["detect", "solo:trace"],
+        &["races"],
+        &["export", "--format", "csv", "-o", "-"],
+        &["export", "--format", "json", "-o", "run.json"],
+        &["learn", "-o", "run.model"],
+    ];
+    let said = |words: &[&str]| {
+        let done = place.run(words.iter().copied().chain(["run.trace"]));
+        assert!(matches!(done.code, Some(0 | 1)), "{words:?}: {done:?}");
+        (done.err + &done.out).contains("or the file was cut")
+    };
+    let whole: Vec<_> = lines.into_iter().filter(|words| said(words)).collect();
+    assert!(whole.is_empty(), "a whole recording has an end: {whole:?}");
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(starts[2]).unwrap();
+    let silent: Vec<_> = lines.into_iter().filter(|words| !said(words)).collect();
+    assert!(silent.is_empty(), "not a word: {silent:?}");
+}
+
 /// Every command, as the manual lists them: `["trace", "record"]` is one.
 fn every_command(place: &Place) -> Vec<Vec<String>> {
     let wrote = place.run(["man", "--dir", "man1", "--json"]).expect(0).json();

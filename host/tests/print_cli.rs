@@ -345,7 +345,7 @@ fn the_table_of_waits_names_the_task_and_line_to_blame_in_three_stuck_firmwares(
 
     let (tasks, _) = blamed("unread", "sends");
     let wait = &task(&tasks, "sends", 0)["waits"][0];
-    assert_eq!(task(&tasks, "sends", 0)["line"]["line"], line_of(WAITS, "outbox.send(&number)"));
+    assert_eq!(task(&tasks, "sends", 0)["line"]["line"], line_of(WAITS, "outbox.send(&letter)"));
     assert_eq!(
         (&wait["kind"], &wait["port"], &wait["node"]),
         (&"send".into(), &"data".into(), &"far".into()),
@@ -354,6 +354,36 @@ fn the_table_of_waits_names_the_task_and_line_to_blame_in_three_stuck_firmwares(
     assert_eq!(wait["tasks"], serde_json::json!(["far/ignores"]), "{wait:#}");
     let line = line_of(WAITS, "TURNS.store(inbox.recv()") - 1;
     assert!(wait["doing"].as_str().unwrap().ends_with(&format!("waits.rs:{line}")), "{wait:#}");
+}
+
+/// A letter, as the firmware makes it from its number.
+fn letter(number: u64) -> Value {
+    let items = |count| 0..count;
+    let map = if number % 2 == 1 { serde_json::json!({ number.to_string(): true }) } else { serde_json::json!({}) };
+    serde_json::json!({
+        "number": number,
+        "text": "äb".repeat(number as usize % 4),
+        "list": items(number % 5).map(|item| number + item).collect::<Vec<_>>(),
+        "queue": items(number % 4).rev().collect::<Vec<_>>(),
+        "map": map,
+    })
+}
+
+/// In messages and in statics: the firmware is compiled with the real crate.
+#[test]
+fn collections_of_heapless_0_8_are_decoded() {
+    let bench = one_board(&["stuck=unread"]);
+    halted_when(&bench, "the channel is full", |tasks| is_waiting(tasks, "sends"));
+    let cut = bench.run(["cut", "--json"]).expect(0).json();
+    let channels = cut["channels"].as_array().unwrap();
+    let data = channels.iter().find(|channel| channel["carries"] == "Letter").unwrap_or_else(|| panic!("{cut:#}"));
+    let values: Vec<&Value> = data["in_flight"].as_array().unwrap().iter().map(|message| &message["value"]).collect();
+    assert_eq!(values, (3..7).map(letter).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+    // The fifth waits for room.
+    let written = bench.run(["print", "waits::WRITTEN", "--depth", "4", "--json"]).expect(0).json();
+    for field in ["number", "text", "list", "queue"] {
+        assert_eq!(written["values"][0]["value"][field], letter(7)[field], "{written:#}");
+    }
 }
 
 /// Halts at arbitrary moments. What a task recorded last tells at which line it is suspended.

@@ -9,6 +9,7 @@
 #![no_std]
 #![no_main]
 
+use core::cell::RefCell;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -17,9 +18,10 @@ use embassy_executor::{SpawnToken, Spawner, raw};
 use embassy_futures::join::join;
 use embassy_futures::select::select;
 use embassy_futures::yield_now;
-use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::blocking_mutex::{self, raw::CriticalSectionRawMutex};
 use embassy_sync::mutex::Mutex;
 use embassy_time::Timer;
+use serde::{Deserialize, Serialize};
 use static_cell::StaticCell;
 use stillpoint_agent::platform::words::argument;
 use stillpoint_agent::platform::{self, Chip, Platform};
@@ -33,7 +35,42 @@ stillpoint_agent::system!(AGENTS of Agent: nodes = 2, ports = 6, log = 16384);
 const NEAR: NodeId = NodeId(0);
 const FAR: NodeId = NodeId(1);
 
-static DATA: Channel<u32, 4, 64> = Channel::new();
+/// A message and its collections, from the release of heapless before the one that the other demos use.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Letter {
+    number: u32,
+    text: heapless08::String<12>,
+    list: heapless08::Vec<u16, 4>,
+    queue: heapless08::Deque<u8, 3>,
+    map: heapless08::LinearMap<u8, bool, 2>,
+}
+
+impl Letter {
+    /// A letter whose collections are full, partly used or empty, by its number.
+    fn new(number: u32) -> Self {
+        let mut letter = Self {
+            number,
+            text: heapless08::String::new(),
+            list: (0..number % 5).map(|item| (number + item) as u16).collect(),
+            queue: heapless08::Deque::new(),
+            map: heapless08::LinearMap::new(),
+        };
+        for item in 0..number % 4 {
+            // The newest is in front, so the queue goes round the end of its memory.
+            let _has_room = letter.queue.push_front(item as u8);
+            let _has_room = letter.text.push_str("äb");
+        }
+        if number % 2 == 1 {
+            let _has_room = letter.map.insert(number as u8, true);
+        }
+        letter
+    }
+}
+
+static DATA: Channel<Letter, 4, 64> = Channel::new();
+/// The letter that was written last.
+static WRITTEN: blocking_mutex::Mutex<CriticalSectionRawMutex, RefCell<Option<Letter>>> =
+    blocking_mutex::Mutex::new(RefCell::new(None));
 static THERE: Channel<Envelope<u32>, 4, 96> = Channel::new();
 static BACK_AGAIN: Channel<Envelope<u32>, 4, 96> = Channel::new();
 static HERE: Channel<Envelope<u32>, 4, 96> = Channel::new();
@@ -187,16 +224,18 @@ async fn sets() {
 }
 
 #[embassy_executor::task]
-async fn sends(mut outbox: Outbox<u32>) {
-    for number in 0.. {
-        outbox.send(&number).await.unwrap();
+async fn sends(mut outbox: Outbox<Letter>) {
+    for number in 3.. {
+        let letter = Letter::new(number);
+        WRITTEN.lock(|written| *written.borrow_mut() = Some(letter.clone()));
+        outbox.send(&letter).await.unwrap();
     }
 }
 
 #[embassy_executor::task]
-async fn ignores(mut inbox: Inbox<u32>) {
+async fn ignores(mut inbox: Inbox<Letter>) {
     Timer::after_secs(HOUR).await;
-    TURNS.store(inbox.recv().await.unwrap(), Ordering::Relaxed);
+    TURNS.store(inbox.recv().await.unwrap().number, Ordering::Relaxed);
 }
 
 /// Calls before it answers, and so does the task at the other end.

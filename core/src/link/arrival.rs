@@ -39,7 +39,7 @@ fn next_incarnation(incarnation: u8) -> u8 {
 impl Protocol {
     pub(super) fn on_frame(&mut self, header: &Header, now: Ticks<u32>, counters: &mut Counters) -> Consequence {
         let lane = match header.kind {
-            Kind::Hello => return self.on_hello(header, now, counters),
+            Kind::Hello => return self.on_hello(header, counters),
             Kind::Data => Some((Lane::Data, Due::DATA_GAP)),
             Kind::Control => Some((Lane::Control, Due::CONTROL_GAP)),
             Kind::Ack => None,
@@ -49,8 +49,7 @@ impl Protocol {
             count(&mut counters.stale);
             return Consequence::default();
         }
-        let asked = core::mem::take(&mut self.asked);
-        let goes_on = self.hear_stopped(header, now);
+        let goes_on = self.hear_stopped(header);
         let drop = PerLane {
             data: self.sending.data.acknowledge(header.data_next, now),
             control: self.sending.control.acknowledge(header.control_next, now),
@@ -63,19 +62,24 @@ impl Protocol {
         if control_gap {
             self.sending.control.go_back(header.control_next);
         }
-        if header.flags.contains(Flags::ANSWER) && asked > 0 {
-            // The question came after all that was sent before it.
-            self.sending.data.is_missed();
-            self.sending.control.is_missed();
-        } else if goes_on && (self.sending.data.is_waiting() || self.sending.control.is_waiting()) {
+        let is_odd = header.flags.contains(Flags::ODD);
+        let answers = header.flags.contains(Flags::ANSWER);
+        if answers && is_odd == self.question_is_odd && core::mem::take(&mut self.is_unanswered) {
+            self.question_is_odd = !is_odd;
+            self.sending.data.is_answered();
+            self.sending.control.is_answered();
+        }
+        if goes_on && (self.sending.data.is_waiting() || self.sending.control.is_waiting()) {
             // What it has may still wait to be read there.
-            self.due.add(Due::ASK, true);
-            self.asked = 1;
+            self.ask();
         }
         let has_news = drop.data | drop.control != 0 || data_gap || control_gap;
-        let event = self.answered(header.flags.contains(Flags::ANSWER) || has_news);
+        let event = self.answered(answers || has_news);
         let keep = lane.map_or(Keep::Nowhere, |(lane, gap)| self.on_item(lane, gap, header.number, counters));
-        self.due.add(Due::ANSWER, header.flags.contains(Flags::ASK));
+        if header.flags.contains(Flags::ASK) {
+            self.due.add(Due::ANSWER, true);
+            self.heard_is_odd = is_odd;
+        }
         Consequence { drop, keep, event }
     }
 
@@ -99,15 +103,12 @@ impl Protocol {
     }
 
     /// What any frame of the session says of the peer itself. Says whether it goes on after it was stopped.
-    fn hear_stopped(&mut self, header: &Header, now: Ticks<u32>) -> bool {
+    fn hear_stopped(&mut self, header: &Header) -> bool {
         let stopped = header.flags.contains(Flags::STOPPED);
         let goes_on = self.peer_stopped && !stopped;
         if goes_on {
-            self.sending.data.is_heard();
-            self.sending.control.is_heard();
-            // It could not acknowledge while it stood still.
-            self.sending.data.wait_again(now);
-            self.sending.control.wait_again(now);
+            // It could not answer while it stood still.
+            self.in_vain = 0;
         }
         self.peer_stopped = stopped;
         self.raise_edge(header.edge);
@@ -115,7 +116,7 @@ impl Protocol {
     }
 
     #[inline(never)]
-    fn on_hello(&mut self, header: &Header, now: Ticks<u32>, counters: &mut Counters) -> Consequence {
+    fn on_hello(&mut self, header: &Header, counters: &mut Counters) -> Consequence {
         let mut consequence = Consequence::default();
         if header.number != VERSION {
             consequence.event = Some(LinkEvent::Incompatible { version: header.number });
@@ -143,7 +144,7 @@ impl Protocol {
         let knows_me = header.to == self.mine && consequence.event.is_none();
         if knows_me {
             consequence.keep = Keep::Hello;
-            let _goes_on = self.hear_stopped(header, now);
+            let _goes_on = self.hear_stopped(header);
             consequence.event = if was_greeting {
                 Some(self.come_up(false))
             } else {
@@ -174,6 +175,9 @@ impl Protocol {
         self.told_edge = 0;
         self.due = Due::NOTHING;
         self.peer_stopped = false;
-        self.asked = 0;
+        self.in_vain = 0;
+        self.is_unanswered = false;
+        self.question_is_odd = false;
+        self.heard_is_odd = false;
     }
 }

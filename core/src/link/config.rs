@@ -10,7 +10,7 @@ use crate::time::{Micros, TickRate, Ticks};
 /// | window | 8 data frames, or the size of the link if that is less | the same |
 /// | frame | 64 bytes of payload | the same |
 /// | timeout | 33.9 ms | 10 ms |
-/// | retry limit | 20 repetitions: about 0.7 s of silence | about 0.2 s |
+/// | retry limit | 20 questions: about 0.7 s of silence | about 0.2 s |
 /// | hello interval | 100 ms | 100 ms |
 ///
 /// # Example: another line, another frame size
@@ -24,9 +24,9 @@ use crate::time::{Micros, TickRate, Ticks};
 pub struct Config {
     /// How many data frames may be on the way unacknowledged: at least 1, at most the `W` of the link.
     pub window: u8,
-    /// How long to wait for an acknowledgement before sending again.
+    /// How long to wait for an acknowledgement before the peer is asked for it.
     pub timeout: Micros<u32>,
-    /// How often to send again, in vain, before the link is down; `None` never gives up.
+    /// How often to ask, in vain, before the link is down; `None` never gives up.
     pub retry_limit: Option<u8>,
     /// How long to wait between two hellos while the peer does not answer.
     pub hello_interval: Micros<u32>,

@@ -112,7 +112,10 @@ pub struct Received<'a> {
 /// assert!(b.front(Lane::Data).is_none());
 /// // 33.9 ms, by a clock of 2 MHz.
 /// assert_eq!(a.next_deadline(Ticks(100)), Some(Ticks(67_800)));
+/// // It asks what the peer has, and sends again what is missing.
 /// carry(&mut a, &mut b, 67_800);
+/// carry(&mut b, &mut a, 67_900);
+/// carry(&mut a, &mut b, 67_900);
 /// assert_eq!(b.front(Lane::Data).unwrap().bytes, b"ping");
 /// assert!(b.take(Lane::Data));
 /// # Ok::<(), stillpoint_core::link::SendError>(())
@@ -181,7 +184,7 @@ impl<const W: usize, const F: usize> Link<W, F> {
         None
     }
 
-    /// Lets time pass: notices what has to be sent again, and when to give up.
+    /// Lets time pass: notices when to ask for a missing acknowledgement, and when to give up.
     #[must_use = "the driver reports events"]
     pub fn on_tick(&mut self, now: Ticks<u32>) -> Option<LinkEvent> {
         self.protocol.on_tick(now, &mut self.counters)
@@ -314,7 +317,7 @@ impl<const W: usize, const F: usize> Link<W, F> {
         self.protocol.stopped = stopped;
     }
 
-    /// Whether the peer said that it is stopped: the retry limit is suspended, and nothing is sent again unasked.
+    /// Whether the peer said that it is stopped: the retry limit is suspended, and it is asked less and less often.
     #[must_use]
     pub fn is_peer_stopped(&self) -> bool {
         self.protocol.peer_stopped

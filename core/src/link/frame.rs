@@ -64,6 +64,8 @@ impl Flags {
     pub const ANSWER: Self = Self(1 << 4);
     /// Of a hello: the sender is in a session with the receiver it names.
     pub const IN_SESSION: Self = Self(1 << 5);
+    /// Of any other frame: the number of the question that it asks, or answers, is odd.
+    pub const ODD: Self = Self(1 << 5);
     /// A data frame came too early: the one the sender accepts next got lost, so go back to it at once.
     pub const DATA_GAP: Self = Self(1 << 6);
     /// The same of a control frame.

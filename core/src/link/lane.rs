@@ -49,14 +49,12 @@ pub(super) struct Sending {
     sent: u8,
     /// How many of them have been sent at least once.
     ever_sent: u8,
-    /// How often the oldest has waited for its acknowledgement in vain.
-    in_vain: u8,
     /// The peer said that it misses the oldest, and that has been heeded.
     went_back: bool,
     /// Since when the oldest waits for its acknowledgement.
     waiting_since: Option<Ticks<u32>>,
-    /// This end looked long after a wait was over, and waited once more.
-    was_late: bool,
+    /// How many of them had been sent before the oldest question that has no answer.
+    in_question: u8,
 }
 
 /// The next item to put on the wire.
@@ -109,6 +107,10 @@ impl Sending {
 
     /// The item `next` named has been handed to the wire.
     pub(super) fn has_sent(&mut self, now: Ticks<u32>) {
+        if self.sent == 0 {
+            // A wait for room is over.
+            self.waiting_since = None;
+        }
         self.sent = self.sent.saturating_add(1).min(self.length);
         self.ever_sent = self.ever_sent.max(self.sent);
         self.wait(now);
@@ -131,9 +133,8 @@ impl Sending {
         self.length = self.length.saturating_sub(news);
         self.ever_sent -= news;
         self.sent = self.sent.saturating_sub(news);
-        self.in_vain = 0;
+        self.in_question = self.in_question.saturating_sub(news);
         self.went_back = false;
-        self.was_late = false;
         self.waiting_since = (self.sent > 0).then_some(now);
         news
     }
@@ -154,30 +155,21 @@ impl Sending {
         self.sent > 0
     }
 
-    /// Begins to wait once more, if it waits.
-    pub(super) fn wait_again(&mut self, now: Ticks<u32>) {
-        self.waiting_since = self.waiting_since.map(|_| now);
+    /// Ends the wait.
+    pub(super) fn stop_waiting(&mut self) {
+        self.waiting_since = None;
     }
 
-    /// Once the wait took `timeout`, everything on the way has to be sent again; says how often that was in vain.
+    /// A question has been handed to the wire. Its answer tells of everything that was sent before it.
     ///
-    /// The next wait begins when it has been sent, so that time in which the wire is busy does not count. Neither does time
-    /// in which this end stood still: an acknowledgement may have come and not been read.
-    #[inline(never)]
-    pub(super) fn on_tick(&mut self, now: Ticks<u32>, timeout: Ticks<u32>, counts: bool) -> Option<u8> {
-        if self.ticks_left(now, timeout) != Some(Ticks(0)) {
-            return None;
+    /// While an older question has no answer, that is the one that counts: the next answer may be to it.
+    pub(super) fn has_asked(&mut self, is_oldest: bool, now: Ticks<u32>) {
+        if self.sent > 0 {
+            self.wait(now);
         }
-        let is_late = self.ticks_left(now, Ticks(timeout.0.saturating_mul(2))) == Some(Ticks(0));
-        if is_late && !self.was_late {
-            self.was_late = true;
-            self.wait_again(now);
-            return None;
+        if is_oldest {
+            self.in_question = self.sent;
         }
-        let in_vain = self.in_vain.saturating_add(u8::from(counts));
-        self.start_over();
-        self.in_vain = in_vain;
-        Some(in_vain)
     }
 
     /// The peer misses the item `next` though one after it arrived: send again from there, without waiting.
@@ -191,23 +183,17 @@ impl Sending {
         }
     }
 
-    /// The peer has been heard: what was in vain so far does not count.
-    pub(super) fn is_heard(&mut self) {
-        self.in_vain = 0;
-    }
-
     /// Forgets every wait; everything on the way will be sent again.
     pub(super) fn start_over(&mut self) {
         self.sent = 0;
         self.waiting_since = None;
-        self.in_vain = 0;
+        self.in_question = 0;
         self.went_back = false;
-        self.was_late = false;
     }
 
-    /// The peer says that nothing more has arrived than it acknowledged: what was sent is missing, and is sent again.
-    pub(super) fn is_missed(&mut self) {
-        if self.sent > 0 {
+    /// The peer has answered a question: what was sent before that and is not acknowledged is missing, and is sent again.
+    pub(super) fn is_answered(&mut self) {
+        if core::mem::take(&mut self.in_question) > 0 {
             self.sent = 0;
             self.waiting_since = None;
         }
@@ -313,11 +299,13 @@ mod tests {
     }
 
     #[test]
-    fn an_item_stays_until_it_is_acknowledged_and_is_sent_again_when_overdue() {
+    fn an_item_stays_until_it_is_acknowledged_and_is_sent_again_when_it_is_missing() {
         let mut sending = sending(2);
         assert_eq!(send_all(&mut sending, 4, 100), 2);
-        assert_eq!(sending.on_tick(Ticks(109), Ticks(10), true), None);
-        assert_eq!(sending.on_tick(Ticks(110), Ticks(10), true), Some(1));
+        sending.is_answered();
+        assert_eq!(sending.next(4), None);
+        sending.has_asked(true, Ticks(110));
+        sending.is_answered();
         assert_eq!(sending.next(4), Some(Next { number: 0, index: 0, again: true }));
         assert_eq!(sending.acknowledge(1, Ticks(120)), 1);
         assert_eq!(sending.next(4), Some(Next { number: 1, index: 0, again: true }));
@@ -340,6 +328,22 @@ mod tests {
         assert_eq!(sending.acknowledge(1, Ticks(0)), 1);
         sending.go_back(1);
         assert!(sending.next(4).is_some_and(|next| next.number == 1 && next.again));
+    }
+
+    #[test]
+    fn an_answer_says_nothing_of_what_was_sent_after_the_question() {
+        let mut sending = sending(2);
+        sending.has_sent(Ticks(0));
+        sending.has_asked(true, Ticks(10));
+        sending.has_sent(Ticks(11));
+        // Not answered, so asked again: the answer may be to the first question all the same.
+        sending.has_asked(false, Ticks(20));
+        assert_eq!(sending.acknowledge(1, Ticks(21)), 1);
+        sending.is_answered();
+        assert_eq!(sending.next(4), None);
+        sending.has_asked(true, Ticks(30));
+        sending.is_answered();
+        assert_eq!(sending.next(4), Some(Next { number: 1, index: 0, again: true }));
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //! 6. To stop: [`set_stopped`](Link::set_stopped), then send the last control item, then go on with 1 and 2 until
 //!    [`unacknowledged`](Link::unacknowledged) is 0. From then on the peer waits without limit.
 //!
-//! # Wire form, version 1
+//! # Wire form, version 2
 //! A frame is a header of seven bytes, a payload, and the CRC-32/ISO-HDLC of both in little-endian order; stuffed with
 //! COBS and ended by a zero. A hello has a zero in front, too, so that noise before it cannot spoil it. All
 //! numbers count modulo 256.
@@ -35,10 +35,11 @@
 //!
 //! | flag | meaning |
 //! |---|---|
-//! | 0x04 stopped | the sender is stopped: its silence does not count, and frames are sent again only when it answers that they are missing |
-//! | 0x08 ask | the sender waits: send any frame with *answer*; on every repetition, and when it waits for room |
-//! | 0x10 answer | an *ask* was heard since the last frame: the line works both ways |
-//! | 0x20 in session | hello only: the sender is in a session with *from*/*to* |
+//! | 0x04 stopped | the sender is stopped: its silence does not count, and it is asked less and less often |
+//! | 0x08 ask | the sender waits: send any frame with *answer*; after a timeout, when it waits for room, and on every repetition |
+//! | 0x10 answer | an *ask* was heard since the last frame: the line works both ways, and what was sent before the *ask* and is not acknowledged is lost |
+//! | 0x20 in session | of a hello: the sender is in a session with *from*/*to* |
+//! | 0x20 odd | of any other frame: the number of the question that it asks or answers is odd; no frame does both |
 //! | 0x40 data gap, 0x80 control gap | a frame after *data_next* (*control_next*) arrived: go back to that at once |
 //!
 //! **Sessions.** Each end has an incarnation number and says hello with it, asking, until both know each other. An end
@@ -49,10 +50,11 @@
 //! it never began, takes the next number after that.
 //!
 //! **Lanes.** Only the item with the next number is accepted; everything else is dropped and answered with where the
-//! receiver stands. A sender keeps items until acknowledged, sends no data at or beyond *edge*, and repeats from the oldest
-//! after a timeout or a gap. Repetitions that bring no acknowledgement, *answer* or gap count up to the retry
-//! limit; then the link is down and says hello, asking, until a hello with *answer* or an acknowledgement arrives: the same
-//! session goes on.
+//! receiver stands. A sender keeps items until acknowledged, and sends no data at or beyond *edge*. After a timeout it asks:
+//! a silent peer may be slow and have everything. It repeats from the oldest item after a gap, or when the *answer* shows
+//! that items are missing. A question is repeated with the same number, after each timeout, until the answer has that number;
+//! the answer tells of what was sent before it was first asked. Questions that bring no acknowledgement, *answer* or gap count up to the retry limit; then the
+//! link is down and says hello, asking, until a hello with *answer* or an acknowledgement arrives: the same session goes on.
 //!
 //! **A new version** is needed for any change to the first four bytes' meaning, the flags, the checksum, or what must be
 //! answered. The place of the version in a hello, the framing and the checksum stay, so that two versions can tell.
@@ -60,14 +62,14 @@
 //! # Example: frames as they go over the wire
 //! ```
 //! use stillpoint_core::link::{Flags, FrameDecoder, Header, Kind};
-//! let base = Header { kind: Kind::Hello, flags: Flags::NONE, from: 5, to: 0, number: 1, data_next: 0, control_next: 0, edge: 4 };
+//! let base = Header { kind: Kind::Hello, flags: Flags::NONE, from: 5, to: 0, number: 2, data_next: 0, control_next: 0, edge: 4 };
 //! let examples: [(&str, Header, &[u8]); 6] = [
 //!     // Incarnation 5 has room for four data items, knows nobody and asks: "A".
-//!     ("00 03 08 05 02 01 01 07 04 41 c9 76 28 bc 00", Header { flags: Flags::ASK, ..base }, b"A"),
+//!     ("00 03 08 05 02 02 01 07 04 41 19 0c 88 fb 00", Header { flags: Flags::ASK, ..base }, b"A"),
 //!     // Incarnation 9 answers, and asks too: "B".
-//!     ("00 05 18 09 05 01 01 07 04 42 9f ed f7 ce 00", Header { flags: Flags(0x18), from: 9, to: 5, ..base }, b"B"),
+//!     ("00 05 18 09 05 02 01 07 04 42 4f 97 57 89 00", Header { flags: Flags(0x18), from: 9, to: 5, ..base }, b"B"),
 //!     // 5 is in session with 9 from here, and answers.
-//!     ("00 05 30 05 09 01 01 07 04 41 c9 6f 0f cd 00", Header { flags: Flags(0x30), to: 9, ..base }, b"A"),
+//!     ("00 05 30 05 09 02 01 07 04 41 19 15 af 8a 00", Header { flags: Flags(0x30), to: 9, ..base }, b"A"),
 //!     // The first data item, "hi".
 //!     ("04 01 05 09 01 01 08 04 68 69 d5 db 49 b2 00", Header { kind: Kind::Data, to: 9, number: 0, ..base }, b"hi"),
 //!     // It is accepted but not yet taken, so the edge stays at 4.
@@ -111,7 +113,7 @@ pub use frame::{Flags, FrameDecoder, FrameError, HEADER_BYTES, Header, Kind, Too
 pub use ledger::Ledger;
 
 /// The version of the wire form; ends with different ones do not talk.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The largest window: how many data frames a link can hold in each direction.
 pub const MAX_WINDOW: usize = 8;

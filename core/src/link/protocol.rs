@@ -73,8 +73,14 @@ pub(super) struct Protocol {
     pub(super) due: Due,
     pub(super) stopped: bool,
     pub(super) peer_stopped: bool,
-    /// How often a stopped peer was asked where it stands, and has not answered.
-    pub(super) asked: u8,
+    /// How often the peer was asked where it stands since it was last heard to hear this end.
+    pub(super) in_vain: u8,
+    /// The question that was asked, as often as it was, has no answer.
+    pub(super) is_unanswered: bool,
+    /// The number of that question, or of the next one if there is none, is odd.
+    pub(super) question_is_odd: bool,
+    /// The number of the peer's last question is odd.
+    pub(super) heard_is_odd: bool,
     /// When the last hello was sent, while one is repeated.
     pub(super) hello_sent: Option<Ticks<u32>>,
 }
@@ -95,7 +101,10 @@ impl Protocol {
             due: Due::HELLO,
             stopped: false,
             peer_stopped: false,
-            asked: 0,
+            in_vain: 0,
+            is_unanswered: false,
+            question_is_odd: false,
+            heard_is_odd: false,
             hello_sent: None,
         }
     }
@@ -108,8 +117,7 @@ impl Protocol {
 
     /// The peer has been heard to hear this end.
     pub(super) fn is_heard(&mut self) -> Option<LinkEvent> {
-        self.sending.data.is_heard();
-        self.sending.control.is_heard();
+        self.in_vain = 0;
         (self.phase == LinkPhase::Down).then(|| self.come_up(true))
     }
 
@@ -124,6 +132,7 @@ impl Protocol {
         self.phase = LinkPhase::Down;
         self.sending.data.start_over();
         self.sending.control.start_over();
+        self.in_vain = 0;
         self.due = Due::HELLO;
         LinkEvent::Down
     }
@@ -135,46 +144,43 @@ impl Protocol {
         }
     }
 
+    /// Asks the peer where it stands when a wait is over.
+    ///
+    /// A silent peer may have everything and stand still, be slow, or have answered while this end stood still. So nothing is
+    /// sent again before it answers that it is missing. A stopped peer is asked less and less often.
     pub(super) fn on_tick(&mut self, now: Ticks<u32>, counters: &mut Counters) -> Option<LinkEvent> {
-        let (timeout, retry_limit) = (self.waits.timeout, self.retry_limit);
         if self.phase != LinkPhase::Up {
             let is_due = self.hello_ticks_left(now) == Some(Ticks(0));
             self.due.add(Due::HELLO, is_due);
             return None;
         }
+        let wait = self.timeout();
         let is_blocked = self.sending.data.is_blocked(self.data_allowed());
+        let PerLane { data, control } = &mut self.sending;
         if is_blocked && !self.due.has(Due::ASK) {
-            self.sending.data.wait(now);
+            data.wait(now);
         }
-        if self.peer_stopped {
-            self.ask_stopped(now);
+        let is_over = |lane: &Sending| lane.ticks_left(now, wait) == Some(Ticks(0));
+        if !is_over(data) && !is_over(control) {
             return None;
         }
-        let counts = retry_limit.is_some();
-        let data = self.sending.data.on_tick(now, timeout, counts);
-        let control = self.sending.control.on_tick(now, timeout, counts);
-        self.due.add(Due::ASK, is_blocked && data.is_some());
-        let is_silent = counts && data.max(control) > retry_limit;
+        self.ask();
+        let counts = self.peer_stopped || self.retry_limit.is_some();
+        self.in_vain = self.in_vain.saturating_add(u8::from(counts));
+        let is_silent = !self.peer_stopped && self.retry_limit.is_some_and(|limit| self.in_vain > limit);
         is_silent.then(|| self.go_down(counters))
     }
 
-    /// A stopped peer may not be able to acknowledge what it has, or to read it: it is asked where it stands, less and less
-    /// often, and what was sent is sent again only if it answers that it is missing.
-    fn ask_stopped(&mut self, now: Ticks<u32>) {
-        let wait = self.timeout();
-        let PerLane { data, control } = &mut self.sending;
-        let is_over = |lane: &Sending| lane.ticks_left(now, wait) == Some(Ticks(0));
-        if is_over(data) || is_over(control) {
-            data.wait_again(now);
-            control.wait_again(now);
-            self.due.add(Due::ASK, true);
-            self.asked = self.asked.saturating_add(1);
-        }
+    /// Asks the peer where it stands with the next frame. The waits begin again when that has been sent.
+    pub(super) fn ask(&mut self) {
+        self.sending.data.stop_waiting();
+        self.sending.control.stop_waiting();
+        self.due.add(Due::ASK, true);
     }
 
     /// How long to wait for an acknowledgement.
     fn timeout(&self) -> Ticks<u32> {
-        let doublings = if self.peer_stopped { u32::from(self.asked).min(MOST_DOUBLINGS) } else { 0 };
+        let doublings = if self.peer_stopped { u32::from(self.in_vain).min(MOST_DOUBLINGS) } else { 0 };
         Ticks(self.waits.timeout.0.saturating_mul(1 << doublings))
     }
 
@@ -202,7 +208,10 @@ impl Protocol {
     #[inline(never)]
     pub(super) fn next_frame(&self) -> Option<Frame> {
         let is_up = self.phase == LinkPhase::Up;
-        let flags = Flags(self.due.0 & Due::AS_FLAGS);
+        let answers = self.due.has(Due::ANSWER);
+        // There is one bit for the number of a question, so a frame asks or answers.
+        let flags = Flags(self.due.0 & Due::AS_FLAGS & if answers { !Due::ASK.0 } else { !0 })
+            .with(Flags::ODD, if answers { self.heard_is_odd } else { self.question_is_odd });
         let (kind, number, flags, item) = if self.due.has(Due::HELLO) {
             let flags = Flags::NONE
                 .with(Flags::IN_SESSION, self.phase != LinkPhase::Greeting)
@@ -210,9 +219,9 @@ impl Protocol {
                 .with(Flags::ANSWER, self.due.0 & Due::HELLO_ANSWER.0 == Due::HELLO_ANSWER.0);
             (Kind::Hello, VERSION, flags, None)
         } else if let Some(next) = self.sending.control.next(CONTROL_WINDOW as u8).filter(|_| is_up) {
-            (Kind::Control, next.number, flags.with(Flags::ASK, next.again), Some((Lane::Control, next)))
+            (Kind::Control, next.number, flags.with(Flags::ASK, next.again && !answers), Some((Lane::Control, next)))
         } else if let Some(next) = self.sending.data.next(self.data_allowed()).filter(|_| is_up) {
-            (Kind::Data, next.number, flags.with(Flags::ASK, next.again), Some((Lane::Data, next)))
+            (Kind::Data, next.number, flags.with(Flags::ASK, next.again && !answers), Some((Lane::Data, next)))
         } else if self.due != Due::NOTHING && self.phase != LinkPhase::Greeting {
             (Kind::Ack, 0, flags, None)
         } else {
@@ -243,10 +252,16 @@ impl Protocol {
             self.sending.of_mut(lane).has_sent(now);
             counters.retransmits = counters.retransmits.saturating_add(u32::from(next.again));
         }
-        if self.due.has(Due::ASK) {
-            self.sending.data.wait(now);
+        if frame.header.flags.contains(Flags::ASK) {
+            let is_oldest = !core::mem::replace(&mut self.is_unanswered, true);
+            self.sending.data.has_asked(is_oldest, now);
+            self.sending.control.has_asked(is_oldest, now);
+            if self.sending.data.is_blocked(self.data_allowed()) {
+                self.sending.data.wait(now);
+            }
         }
-        self.due.0 &= Due::BY_HELLO.0;
+        let is_to_come = if frame.header.flags.contains(Flags::ANSWER) { Due::ASK.0 } else { 0 };
+        self.due.0 &= Due::BY_HELLO.0 | is_to_come;
         self.told_edge = frame.header.edge;
     }
 

@@ -54,9 +54,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let out = context.out();
     let load = |path: &PathBuf| {
         let history = args.order.of(history::load(path, context)?);
-        for note in history.notes() {
-            out.say("note", format!("{}: {}", path.display(), note.say(&history.header)));
-        }
+        history::say_notes(path, &history, out);
         Ok::<History, CliError>(history)
     };
     let histories = [load(&args.one)?, load(&args.other)?];

@@ -1,5 +1,5 @@
 //! Reading a recording for a command that works on one, with news for those who wait.
-use super::{CliError, Context};
+use super::{CliError, Context, Output};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::ops::ControlFlow;
@@ -54,6 +54,13 @@ pub fn read(path: &Path, context: &Context) -> Result<History, CliError> {
     bar.inspect(ProgressBar::finish_and_clear);
     context.check_interrupt(LEFT_ALONE)?;
     Ok(history?)
+}
+
+/// Says what there is to say of one of several recordings besides its events.
+pub fn say_notes(path: &Path, history: &History, out: Output) {
+    for note in history.notes() {
+        out.say("note", format!("{}: {}", path.display(), note.say(&history.header)));
+    }
 }
 
 /// Whether the file could not be read to its end.

@@ -47,6 +47,9 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         .iter()
         .map(|file| history::read(file, context).map(|history| args.order.of(history)))
         .collect::<Result<_, _>>()?;
+    for (path, history) in args.files.iter().zip(&histories) {
+        history::say_notes(path, history, context.out());
+    }
     let runs: Vec<Run<'_>> =
         names.iter().zip(&histories).map(|(name, history)| Run { name: name.as_str(), history }).collect();
     let header = histories.first().map(|history| history.header.clone()).unwrap_or_default();

@@ -7,7 +7,7 @@
 use super::entry::Said;
 use super::tap::Bound;
 use std::collections::VecDeque;
-use stillpoint_core::NodeId;
+use stillpoint_core::{EventNumber, NodeId};
 
 /// An entry that waits for its turn.
 #[derive(Clone, Debug)]
@@ -43,9 +43,9 @@ pub(super) struct Merge {
     round: u64,
 }
 
-/// Whether a number that wraps is behind another.
+/// Whether an event comes before another of its node; 0 is known of a node of which nothing is, and comes before all.
 fn is_before(number: u32, than: u32) -> bool {
-    (number.wrapping_sub(than) as i32) < 0
+    EventNumber(than).is_newer_than(EventNumber(number))
 }
 
 impl Merge {

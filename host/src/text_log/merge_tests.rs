@@ -195,6 +195,16 @@ fn numbers_are_compared_across_the_wrap_of_32_bits() {
 }
 
 #[test]
+fn a_node_that_was_reset_often_does_not_come_before_one_that_never_heard_of_it() {
+    for epoch in [1, 127, 128, 255] {
+        let number = epoch << 24 | 5;
+        assert_eq!(order(vec![(0, line(number, [number, 0], 50)), (1, line(1, [0, 1], 20))]), [20, 50], "{epoch}");
+        let heard = order(vec![(0, line(number, [number, 0], 50)), (1, line(1, [number + 1, 1], 20))]);
+        assert_eq!(heard, [50, 20], "{epoch}");
+    }
+}
+
+#[test]
 fn clocks_that_contradict_each_other_keep_nothing_back() {
     let lines = vec![(0, line(1, [1, 9], 50)), (1, line(1, [9, 1], 20))];
     assert_eq!(order(lines), [20, 50]);

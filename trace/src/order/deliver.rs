@@ -83,10 +83,11 @@ impl CausalOrder {
             state.inherited = None;
         }
         state.last = Some(number);
-        if counts(record.event.kind) {
+        // A halt shows that the node is in this life as any event does, unless it has not started.
+        if counts(record.event.kind) || !state.is_starting && number != 0 {
             state.first.get_or_insert(number);
-            state.is_starting = false;
         }
+        state.is_starting &= !counts(record.event.kind);
         // A node can halt before it starts: what is missing may still reach up to its start.
         state.gap &= !counts(record.event.kind);
         if record.event.kind == EventKind::Send {

@@ -89,7 +89,7 @@ pub(super) struct Node {
     pub forced_until: Option<u32>,
     /// The counts are set for the record at the front of the queue.
     pub prepared: bool,
-    /// The first event that was read.
+    /// The first event that was read, or the one that the first halt came after.
     pub first: Option<u32>,
     /// The last event; none before the first.
     pub last: Option<u32>,

@@ -235,8 +235,8 @@ impl CausalOrder {
         if read.map(epoch).any(|read| read == epoch(number)) {
             return None;
         }
-        // What was before the recording does not count, unless it was lost.
-        if newer(first, number) && lives.first().is_none_or(|life| life.first != first) {
+        // What was before the recording does not count, unless it was lost: then the life that was read first is in the list.
+        if newer(first, number) && lives.first().is_none_or(|life| newer(life.first, first)) {
             return None;
         }
         let until = lives.iter().map(|life| life.first).find(|first| newer(*first, number));

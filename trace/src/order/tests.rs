@@ -1,6 +1,8 @@
 //! Small histories, drawn by hand.
-use crate::{History, Item, Note, Past, Relation, Sketch, Why};
-use stillpoint_core::{Event, EventKind, MAX_NODES};
+use crate::{CausalOrder, History, Item, Note, Past, Relation, Sketch, Sync, Why};
+use stillpoint_core::log::Record;
+use stillpoint_core::time::Ticks;
+use stillpoint_core::{Event, EventKind, EventNumber, MAX_NODES};
 
 fn place(history: &History, id: crate::EventId) -> usize {
     history.index_of(id).expect("the event is in the history")
@@ -168,4 +170,42 @@ fn nodes_that_go_on_in_turn_are_not_taken_for_nodes_that_wait_for_each_other() {
     }
     assert_eq!(seen, vec![Past::Known; items.len()]);
     assert!(order.notes().is_empty(), "{:?}", order.notes());
+}
+
+/// Two lives of a node were lost before its log could be read; another node knows of an event of the first of them.
+#[test]
+fn what_a_life_knew_that_was_lost_before_the_first_record_is_not_known() {
+    let number = |epoch: u32, count| EventNumber(epoch << 24 | count);
+    let record = |event, number| Item::Record(Record { event, number, time: Ticks(9), message: None });
+    // A halt is all that there is of the life that was read, or an event that is not its first.
+    for first in [EventKind::Halt, EventKind::Local] {
+        let mut sketch = Sketch::new(&["a", "b"]);
+        sketch.message(0, 1);
+        let mut header = sketch.header().clone();
+        header.nodes.iter_mut().for_each(|node| node.vector_stamps = true);
+        let sync = |number: EventNumber, clock| {
+            let (mode, with_causes, time) = (2, false, Ticks(9));
+            Item::Sync(Sync {
+                mode,
+                with_causes,
+                number: number.0,
+                time,
+                records: 4,
+                clock,
+                counts: vec![0],
+                origins: vec![0],
+            })
+        };
+        let (a, b) = (number(2, 2), number(0, 7));
+        let first = Event { kind: first, arg: 1, value: 0 };
+        let of_a = [Item::Restart, Item::Gap(4), sync(a, vec![a.0, 0]), record(first, a)];
+        let of_b = [Item::Gap(6), sync(b, vec![number(1, 2).0, b.0]), record(Event::local(1), b)];
+        let (mut order, mut pasts) = (CausalOrder::new(&header), Vec::new());
+        for (node, item) in of_a.map(|item| (0, item)).into_iter().chain(of_b.map(|item| (1, item))) {
+            order.push(node, 0, item, &mut |event, _| pasts.push((event.id.node, event.past)));
+        }
+        order.finish(&mut |event, _| pasts.push((event.id.node, event.past)));
+        let unread = Past::Unknown { why: Why::Unread(0) };
+        assert_eq!(pasts, [(0, unread), (1, unread)], "{first:?}");
+    }
 }

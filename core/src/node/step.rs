@@ -1,6 +1,7 @@
 //! The one verb.
 use super::{Command, Effects, Hello, Input, Node, StepError, Then};
 use crate::halt::Reaction;
+use crate::log::NOT_STARTED;
 use crate::predicate::{self, Carry, EvalContext, EventKey, InstallError, Outcome, Program, Reached, SlotSet};
 use crate::stamp::{self, CARRY};
 use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, Phase, PortId, PortSet};
@@ -306,7 +307,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     fn greet(&mut self, port: PortId, hello: Hello, resumed: bool) -> Result<Effects, StepError> {
         self.check_port(port)?;
         self.up = self.up.with(port);
-        let number = self.number().0;
+        let opened = if self.halting.phase.has_started() { self.number().0 } else { NOT_STARTED };
         if let (Some(end), Some(count)) =
             (self.ports.get_mut(usize::from(port.0)), self.counts.get_mut(usize::from(port.0)))
         {
@@ -316,7 +317,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
                 end.said.forget();
             }
             if !resumed {
-                (*count, end.opened) = (0, number);
+                (*count, end.opened) = (0, opened);
             }
         }
         let restarted = self.learn_own_number(hello.of_you);

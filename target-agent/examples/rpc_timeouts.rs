@@ -17,12 +17,16 @@
 //! - `calls=20`: each client makes 20 calls, then each node prints a line; expected output: `rpc_timeouts.out`;
 //! - `time=real`: logical time is off, so timers run on while a node stands still. Now halting makes timeouts fire and
 //!   watchdogs bite;
-//! - `gate=off`: a node that is stopped alone tells nobody, as under a debugger that knows nothing of calls.
+//! - `gate=off`: a node that is stopped alone tells nobody, as under a debugger that knows nothing of calls;
+//! - `crash=` and `node=`: this node crashes at its tenth call: `calling` (a panic while its call is out), `serving` (a panic
+//!   while it has a request), `gate` (a panic inside the gate of calls), `halting` (a fault as it enters the gate while it
+//!   halts the system).
 #![no_std]
 #![no_main]
 
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU32, Ordering};
+use core::task::{Context, RawWaker, RawWakerVTable, Waker};
 use core::time::Duration;
 use critical_section::Mutex;
 use embassy_executor::{SpawnToken, Spawner};
@@ -83,7 +87,11 @@ const FAR: ThreadId = ThreadId(1);
 const CALL_LIMIT: Duration = Duration::from_millis(1_800);
 const WATCHDOG_LIMIT: u32 = 1_800;
 
-static RPC: Rpc<2, 4> = Rpc::new();
+/// On whole 32 bytes, so that a core can be kept from writing to it.
+#[repr(C, align(32))]
+struct Aligned(Rpc<2, 4>);
+static GATES: Aligned = Aligned(Rpc::new());
+const RPC: &Rpc<2, 4> = &GATES.0;
 /// On board A: between its two cores.
 static QUESTIONS: Channel<Envelope<Question>, 4, 96> = Channel::new();
 static ANSWERS: Channel<Envelope<Answer>, 4, 96> = Channel::new();
@@ -117,6 +125,14 @@ async fn ask(agent: Agent, mut client: Client<Question, Answer>, who: &'static s
         [watch!(agent, "calls"), watch!(agent, "timeouts"), watch!(agent, "late")].map(Result::unwrap);
     let (mut made, mut timed_out, mut sum) = (0, 0, 0);
     while limit != Some(made) {
+        trouble(agent, made);
+        if crashes(made, b"gate") {
+            crash_inside_the_gate(client.call(&Question { number: made }));
+        }
+        if crashes(made, b"calling") {
+            let _pending = embassy_futures::poll_once(client.call(&Question { number: made }));
+            panic!("{who} crashed while call {made} was out");
+        }
         match client.call_with_timeout(&Question { number: made }, CALL_LIMIT).await {
             Ok(answer) => {
                 assert!(answer.square == made.wrapping_mul(made), "{who} asked {made} and was told {}", answer.square);
@@ -140,7 +156,14 @@ async fn answer(agent: Agent, mut server: Server<Question, Answer, 2>, limit: Op
     let calls = watch!(agent, "calls").unwrap();
     let mut answered = 0;
     while limit.is_none_or(|limit| answered < 2 * limit) {
+        trouble(agent, answered);
+        if crashes(answered, b"gate") {
+            crash_inside_the_gate(server.next());
+        }
         let request = server.next().await.unwrap();
+        if crashes(answered, b"serving") {
+            panic!("crashed while it served {}", request.body.number);
+        }
         Timer::after_millis(5).await;
         let number = request.body.number;
         request.reply(&Answer { square: number.wrapping_mul(number) }).await.unwrap();
@@ -148,6 +171,55 @@ async fn answer(agent: Agent, mut server: Server<Question, Answer, 2>, limit: Op
         calls.set(answered as i32);
     }
     say("A.0", format_args!("{answered} calls answered, {} of them unfollowed by the gate", RPC.unfollowed()));
+}
+
+/// Whether the calling node crashes in this way at this call, by the command line.
+fn crashes(call: u32, way: &[u8]) -> bool {
+    let me = b'0' + 2 * Chip::board().map_or(0, |board| board.0) + Chip::core().index() as u8;
+    let is_me = words::argument("node=", |node| node == [me]) == Some(true);
+    call == 10 && is_me && words::argument("crash=", |word| word == way) == Some(true)
+}
+
+/// Halts the system and faults meanwhile, at the next use of the gate, if the command line says so.
+fn trouble(agent: Agent, call: u32) {
+    if crashes(call, b"halting") {
+        Chip::masked(|| {
+            forbid_writing();
+            agent.halt();
+        });
+    }
+}
+
+/// Waits for a call with a waker that panics when it is cloned for the second time: the first clone is for the inbox, the
+/// second for the gate, which is held meanwhile.
+fn crash_inside_the_gate(call: impl Future) -> ! {
+    static CLONES: AtomicU32 = AtomicU32::new(0);
+    static WAKER: RawWakerVTable = RawWakerVTable::new(
+        |data| match CLONES.fetch_add(1, Ordering::Relaxed) {
+            0 => RawWaker::new(data, &WAKER),
+            _ => panic!("inside the gate"),
+        },
+        |_| (),
+        |_| (),
+        |_| (),
+    );
+    // SAFETY: the waker has no data, so all of its functions may be called anywhere.
+    let waker = unsafe { Waker::from_raw(RawWaker::new(core::ptr::null(), &WAKER)) };
+    let _ = core::pin::pin!(call).poll(&mut Context::from_waker(&waker));
+    panic!("the gate was not entered");
+}
+
+/// Makes the gates read-only for this core. In the handler of the fault that follows, they are not.
+fn forbid_writing() {
+    let begin = (&raw const GATES).addr() as u32;
+    let last = begin + (size_of::<Aligned>() as u32).saturating_sub(32);
+    let registers = [(0xE000_ED98, 0), (0xE000_ED9C, begin | 0b101), (0xE000_EDA0, last | 1), (0xE000_ED94, 0b101)];
+    for (address, value) in registers {
+        // SAFETY: registers of this core's memory protection unit, which nothing else here uses.
+        unsafe { core::ptr::with_exposed_provenance_mut::<u32>(address).write_volatile(value) };
+    }
+    cortex_m::asm::dsb();
+    cortex_m::asm::isb();
 }
 
 fn say(who: &str, what: core::fmt::Arguments<'_>) {

@@ -177,6 +177,9 @@ impl<const S: usize> Default for LogRing<S> {
     }
 }
 
+/// The words that a sync record begins with.
+pub(crate) const HEAD: usize = 5;
+
 /// A piece of a ring that was copied out of it.
 ///
 /// # Example: nothing was written yet
@@ -212,42 +215,64 @@ impl<const S: usize> Entry<'_, S> {
         self.ring.oldest() == self.at
     }
 
+    /// Gives up what is older than `oldest`.
+    #[inline(always)]
+    fn give_up_to(&self, oldest: u32) {
+        if oldest != self.ring.oldest() {
+            self.ring.oldest.store(oldest, Ordering::Relaxed);
+            // Before any byte of what is given up is overwritten.
+            fence(Ordering::Release);
+        }
+    }
+
     /// Whether the next `count` bytes do not go round the end of the ring.
     #[inline(always)]
     pub(crate) fn is_straight(&self, count: u32) -> bool {
         (self.at & LogRing::<S>::MASK).wrapping_add(count) <= LogRing::<S>::MASK + 1
     }
 
-    /// Words, the lowest byte first, one slice after the other, and as many origins as the last slice has words.
+    /// Words, the lowest byte first: a head, two slices, and as many origins as the last slice has words.
     #[inline(always)]
-    pub(crate) fn put_words(&mut self, slices: [&[u32]; 3], origins: &impl Origins) {
-        let [first, second, third] = slices;
-        let count = (first.len() + second.len() + 2 * third.len()) as u32 * 4;
+    pub(crate) fn put_words(&mut self, head: [u32; HEAD], slices: [&[u32]; 2], origins: &impl Origins) {
+        let [clock, counts] = slices;
+        let count = (HEAD + clock.len() + 2 * counts.len()) as u32 * 4;
         let from = (self.at & LogRing::<S>::MASK) as usize;
-        let Some(straight) = self.ring.bytes.get(from..from.wrapping_add(count as usize)) else {
-            return self.put_words_round(slices, origins);
+        let straight = self.ring.bytes.get(from..from.wrapping_add(count as usize)).unwrap_or_default();
+        let Some((places_of_head, places)) = straight.as_chunks::<4>().0.split_first_chunk() else {
+            let [first, second, third, fourth, fifth] = head;
+            // One by one, from registers: an array in memory would be made on the usual way, too.
+            self.put_word_round(first);
+            self.put_word_round(second);
+            self.put_word_round(third);
+            self.put_word_round(fourth);
+            self.put_word_round(fifth);
+            self.put_words_round(clock.iter().copied());
+            self.put_words_round(counts.iter().copied());
+            return self.put_words_round(origins.origins().chain(core::iter::repeat(0)).take(counts.len()));
         };
-        let places = straight.as_chunks::<4>().0;
-        let (places_of_first, places) = places.split_at_checked(first.len()).unwrap_or_default();
-        let (places_of_second, places) = places.split_at_checked(second.len()).unwrap_or_default();
-        let (places_of_third, places_of_origins) = places.split_at_checked(third.len()).unwrap_or_default();
-        store_words(places_of_first, first);
-        store_words(places_of_second, second);
-        store_words(places_of_third, third);
-        let mut origins = origins.origins();
-        for place in places_of_origins {
-            store_word(place, origins.next().unwrap_or(0));
+        store_head(places_of_head, head);
+        let (places_of_clock, places) = places.split_at_checked(clock.len()).unwrap_or_default();
+        let (places_of_counts, places_of_origins) = places.split_at_checked(counts.len()).unwrap_or_default();
+        store_words(places_of_clock, clock);
+        // In one loop: an origin depends on its count.
+        let (places, mut origins) = (places_of_counts.iter().zip(places_of_origins), origins.origins());
+        for ((count_place, origin_place), count) in places.zip(counts) {
+            store_word(count_place, *count);
+            store_word(origin_place, origins.next().unwrap_or(0));
         }
         self.at = self.at.wrapping_add(count);
     }
 
     #[cold]
     #[inline(never)]
-    fn put_words_round(&mut self, slices: [&[u32]; 3], origins: &impl Origins) {
-        let count = slices.last().map_or(0, |counts| counts.len());
-        let origins = origins.origins().chain(core::iter::repeat(0)).take(count);
-        let words = slices.into_iter().flatten().copied().chain(origins);
-        words.flat_map(u32::to_le_bytes).for_each(|byte| self.put(byte));
+    fn put_words_round(&mut self, words: impl Iterator<Item = u32>) {
+        words.for_each(|word| self.put_word_round(word));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_word_round(&mut self, word: u32) {
+        word.to_le_bytes().into_iter().for_each(|byte| self.put(byte));
     }
 
     #[inline(always)]
@@ -304,8 +329,13 @@ impl Quarters {
     /// Begins a quarter with this entry, which needs `room` bytes.
     pub(crate) fn begin<const S: usize>(&mut self, entry: &Entry<'_, S>, room: u32) {
         let length = room.max(S as u32 / 4);
-        self.free(entry, length);
         self.limit = entry.at.wrapping_add(length);
+        let Some(_) = self.count else {
+            entry.give_up_to(entry.at);
+            self.count = Some(0);
+            return;
+        };
+        self.free(entry, length);
         let count = self.count.unwrap_or(0);
         if entry.is_oldest() {
             self.count = Some(0);
@@ -316,18 +346,14 @@ impl Quarters {
     }
 
     /// Gives up quarters until `length` bytes from the entry on are free.
+    #[inline(never)]
     fn free<const S: usize>(&mut self, entry: &Entry<'_, S>, length: u32) {
         let end = entry.at.wrapping_add(length);
-        let before = entry.ring.oldest();
-        let mut oldest = if self.count.is_none() { entry.at } else { before };
+        let mut oldest = if self.count.is_none() { entry.at } else { entry.ring.oldest() };
         while end.wrapping_sub(oldest) > S as u32 {
             oldest = self.next().unwrap_or(entry.at);
         }
-        if oldest != before {
-            entry.ring.oldest.store(oldest, Ordering::Relaxed);
-            // Before any byte of what is given up is overwritten.
-            fence(Ordering::Release);
-        }
+        entry.give_up_to(oldest);
     }
 
     /// Takes out where the quarter after the oldest begins.
@@ -337,6 +363,16 @@ impl Quarters {
         self.begins = [second, third, third];
         Some(first)
     }
+}
+
+/// Written out, as [`store_word`] is: from registers, without a loop.
+#[inline(always)]
+fn store_head([a, b, c, d, e]: &[[AtomicU8; 4]; HEAD], [first, second, third, fourth, fifth]: [u32; HEAD]) {
+    store_word(a, first);
+    store_word(b, second);
+    store_word(c, third);
+    store_word(d, fourth);
+    store_word(e, fifth);
 }
 
 #[inline(always)]

@@ -1,5 +1,5 @@
 //! Events to bytes.
-use super::ring::{Entry, LogRing, Quarters};
+use super::ring::{Entry, HEAD, LogRing, Quarters};
 use super::{CAUSES, LOCAL, LOCAL_ESCAPE, RECEIVE, Recording, SEND, SYNC, WITH_CAUSES, counts, has_value, varint};
 use crate::time::Ticks;
 use crate::{Event, EventKind, EventNumber, NodeId};
@@ -58,9 +58,6 @@ const PLAIN_MAX: u32 = 1 + 3 + 2 * varint::MAX_LEN as u32;
 /// The longest record of nothing but a byte and a time.
 const SHORT_MAX: u32 = 1 + varint::MAX_LEN as u32;
 
-/// What a sync record begins with, in bytes; and its words before clock and counts.
-const SYNC_HEAD: u32 = 4;
-const SYNC_WORDS: usize = 4;
 /// How long causes can be without their differences.
 const CAUSES_MAX: u32 = 1 + 3 * varint::MAX_LEN as u32;
 
@@ -204,21 +201,22 @@ impl<const N: usize> LogWriter<N> {
         now: Ticks<u32>,
         standing: &Standing<'_, impl Origins>,
     ) {
-        let number = standing.number.0;
-        let plain = number == self.expected
-            && number != self.sync_at
-            && !standing.recording.carries_causes()
-            && !begins_session(event, standing);
-        if !plain || !counts(event.kind) {
-            return self.push_with_context(ring, event, now, standing);
+        let (number, is_first) = (standing.number.0, begins_session(event, standing));
+        let plain =
+            number == self.expected && number != self.sync_at && !standing.recording.carries_causes() && !is_first;
+        if plain
+            && counts(event.kind)
+            && let Some(mut entry) = ring.open(PLAIN_MAX, self.quarters.limit())
+        {
+            put_event(&mut entry, event);
+            let difference = self.advance(now);
+            varint::put(difference, |byte| entry.put(byte));
+            entry.commit();
+            self.last = number;
+            self.expected = number.wrapping_add(1);
+            return;
         }
-        let Some(mut entry) = ring.open(PLAIN_MAX, self.quarters.limit()) else {
-            return self.push_with_context(ring, event, now, standing);
-        };
-        self.put_record(&mut entry, event, now);
-        entry.commit();
-        self.last = number;
-        self.expected = number.wrapping_add(1);
+        self.push_with_context(ring, event, now, standing, is_first);
     }
 
     /// Has the next record take the long way, on which the sync record is written.
@@ -236,13 +234,15 @@ impl<const N: usize> LogWriter<N> {
         self.call_for_sync();
     }
 
-    #[inline(never)]
+    // Inlined always: where the node stands is then read where it is needed, not put together first.
+    #[inline(always)]
     fn push_with_context<const S: usize>(
         &mut self,
         ring: &LogRing<S>,
         event: &Event,
         now: Ticks<u32>,
         standing: &Standing<'_, impl Origins>,
+        is_first: bool,
     ) {
         let (number, causes) = (standing.number.0, standing.recording.carries_causes());
         if causes {
@@ -253,15 +253,15 @@ impl<const N: usize> LogWriter<N> {
             }
             self.left_out = Ticks(0);
         }
-        let words = SYNC_WORDS + standing.clock.len() + 2 * standing.counts.len();
-        let sync = SYNC_HEAD + 4 * words as u32;
+        let words = HEAD + standing.clock.len() + 2 * standing.counts.len();
+        let sync = 4 * words as u32;
         let room = PLAIN_MAX + sync.max(CAUSES_MAX + (standing.clock.len() * varint::MAX_LEN) as u32);
         let open = self.quarters.open(ring, room);
         let turns = open.is_none();
         let Some(mut entry) = open.or_else(|| self.quarters.turn(ring, room)) else {
             return self.drop_one(ring, now);
         };
-        let called_for = self.sync_due || begins_session(event, standing) || entry.is_oldest();
+        let called_for = self.sync_due || is_first || entry.is_oldest();
         let is_due = turns || number.wrapping_sub(self.sync_at) as i32 >= 0;
         let mut syncs = called_for || is_due && entry.is_straight(sync);
         if turns && !syncs {
@@ -269,51 +269,34 @@ impl<const N: usize> LogWriter<N> {
             self.quarters.extend(&entry, room);
             syncs = entry.is_oldest();
         }
-        if syncs {
+        let difference = if syncs {
             if turns {
                 self.quarters.begin(&entry, room);
             }
             self.put_sync(&mut entry, now, standing);
+            0
         } else {
             if is_due {
                 // The next one may fit in front of the ring's end.
                 self.sync_at = number.wrapping_add(1);
             }
-            self.put_causes(&mut entry, event, standing);
-        }
+            let (me, clock, counts) = (standing.me, standing.clock, standing.counts);
+            // Put together here only: a sync record is written from where the node has these.
+            entry = self.put_causes(entry, event, &Past { me, number, clock, counts, causes });
+            self.advance(now)
+        };
         if causes {
             for (told, known) in self.told.iter_mut().zip(standing.clock) {
                 *told = *known;
             }
         }
-        self.put_record(&mut entry, event, now);
+        put_event(&mut entry, event);
+        varint::put(difference, |byte| entry.put(byte));
         entry.commit();
         self.bias = self.records().wrapping_add(1).wrapping_sub(number);
         self.last = number;
         // Where records say what changed, every one takes this way: no number that comes is the last but one.
         self.expected = if causes { number.wrapping_sub(1) } else { number.wrapping_add(1) };
-    }
-
-    #[inline(always)]
-    fn put_record<const S: usize>(&mut self, entry: &mut Entry<'_, S>, event: &Event, now: Ticks<u32>) {
-        match event.kind {
-            EventKind::Local if event.arg < u16::from(LOCAL_ESCAPE) => entry.put(LOCAL | event.arg as u8),
-            EventKind::Local => {
-                entry.put(LOCAL | LOCAL_ESCAPE);
-                varint::put(u32::from(event.arg), |byte| entry.put(byte));
-            }
-            EventKind::Send => entry.put(SEND | event.arg as u8 & super::PORT),
-            EventKind::Receive => entry.put(RECEIVE | event.arg as u8 & super::PORT),
-            kind => {
-                entry.put(kind as u8);
-                varint::put(u32::from(event.arg), |byte| entry.put(byte));
-                if has_value(kind) {
-                    varint::put(varint::zigzag(event.value), |byte| entry.put(byte));
-                }
-            }
-        }
-        let difference = self.advance(now);
-        varint::put(difference, |byte| entry.put(byte));
     }
 
     /// Moves the time on; by how much.
@@ -326,41 +309,36 @@ impl<const N: usize> LogWriter<N> {
 
     /// What happened since the last record, where that is not simply nothing.
     #[inline(never)]
-    fn put_causes<const S: usize>(
-        &mut self,
-        entry: &mut Entry<'_, S>,
-        event: &Event,
-        standing: &Standing<'_, impl Origins>,
-    ) {
+    fn put_causes<'a, const S: usize>(&self, mut entry: Entry<'a, S>, event: &Event, past: &Past<'_>) -> Entry<'a, S> {
         let last = self.last;
         let counted = u32::from(counts(event.kind));
-        let skipped = standing.number.0.wrapping_sub(last).wrapping_sub(counted);
+        let skipped = past.number.wrapping_sub(last).wrapping_sub(counted);
         let mut mask = 0u32;
-        if standing.recording.carries_causes() {
-            for (place, (told, known)) in self.told.iter().zip(standing.clock).enumerate() {
-                mask |= u32::from(told != known && place != usize::from(standing.me.0)) << (place & 31);
+        if past.causes {
+            for (place, (told, known)) in self.told.iter().zip(past.clock).enumerate() {
+                mask |= u32::from(told != known && place != usize::from(past.me.0)) << (place & 31);
             }
         }
         if skipped == 0 && mask == 0 {
-            return;
+            return entry;
         }
         entry.put(CAUSES);
-        put_number(entry, skipped);
-        put_number(entry, mask);
-        for (place, (told, known)) in self.told.iter().zip(standing.clock).enumerate() {
+        entry = put_number(entry, skipped);
+        entry = put_number(entry, mask);
+        for (place, (told, known)) in self.told.iter().zip(past.clock).enumerate() {
             if mask >> (place & 31) & 1 != 0 {
-                put_number(entry, known.wrapping_sub(*told));
+                entry = put_number(entry, known.wrapping_sub(*told));
             }
         }
         let message = match event.kind {
-            EventKind::Send | EventKind::Receive => standing.counts.get(usize::from(event.arg)).copied().unwrap_or(0),
+            EventKind::Send | EventKind::Receive => past.counts.get(usize::from(event.arg)).copied().unwrap_or(0),
             _ => 0,
         };
-        put_number(entry, message);
+        put_number(entry, message)
     }
 
     /// Where the node stands with the record that follows. Words as they are: it takes the same time whatever they say.
-    #[inline(never)]
+    #[inline(always)]
     fn put_sync<const S: usize>(
         &mut self,
         entry: &mut Entry<'_, S>,
@@ -374,9 +352,19 @@ impl<const N: usize> LogWriter<N> {
         let causes = if standing.recording.carries_causes() { WITH_CAUSES } else { 0 };
         let mode = standing.recording.mode() as u8 | causes;
         let head = u32::from_le_bytes([SYNC, mode, standing.clock.len() as u8, standing.counts.len() as u8]);
-        let first = [head, standing.number.0, now.0, (self.time.0 >> 32) as u32, self.records()];
-        entry.put_words([&first, standing.clock, standing.counts], standing.origins);
+        let first: [u32; HEAD] = [head, standing.number.0, now.0, (self.time.0 >> 32) as u32, self.records()];
+        entry.put_words(first, [standing.clock, standing.counts], standing.origins);
     }
+}
+
+/// What a record is told of what happened before it.
+struct Past<'a> {
+    me: NodeId,
+    number: u32,
+    clock: &'a [u32],
+    counts: &'a [u32],
+    /// Whether the record says what changed in the clock.
+    causes: bool,
 }
 
 /// Whether a message is the first that the node takes from a channel since either of its ends was reset. The sync record
@@ -386,10 +374,32 @@ fn begins_session(event: &Event, standing: &Standing<'_, impl Origins>) -> bool 
     matches!(event.kind, EventKind::Receive) && standing.counts.get(usize::from(event.arg)) == Some(&1)
 }
 
+/// What a record says of its event.
+#[inline(always)]
+fn put_event<const S: usize>(entry: &mut Entry<'_, S>, event: &Event) {
+    match event.kind {
+        EventKind::Local if event.arg < u16::from(LOCAL_ESCAPE) => entry.put(LOCAL | event.arg as u8),
+        EventKind::Local => {
+            entry.put(LOCAL | LOCAL_ESCAPE);
+            varint::put(u32::from(event.arg), |byte| entry.put(byte));
+        }
+        EventKind::Send => entry.put(SEND | event.arg as u8 & super::PORT),
+        EventKind::Receive => entry.put(RECEIVE | event.arg as u8 & super::PORT),
+        kind => {
+            entry.put(kind as u8);
+            varint::put(u32::from(event.arg), |byte| entry.put(byte));
+            if has_value(kind) {
+                varint::put(varint::zigzag(event.value), |byte| entry.put(byte));
+            }
+        }
+    }
+}
+
 /// A number of a rare record: one copy of the loop.
 #[inline(never)]
-fn put_number<const S: usize>(entry: &mut Entry<'_, S>, value: u32) {
+fn put_number<const S: usize>(mut entry: Entry<'_, S>, value: u32) -> Entry<'_, S> {
     varint::put(value, |byte| entry.put(byte));
+    entry
 }
 
 impl<const N: usize> Default for LogWriter<N> {

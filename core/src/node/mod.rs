@@ -68,7 +68,8 @@ struct Port<const N: usize> {
     said: Said<N>,
     /// The position of the marker that arrived; means something for the ports that halting has seen one on.
     marker: u32,
-    /// The node's last event before the present session, in which the port counts its messages.
+    /// The node's last event before the present session, in which the port counts its messages; [`NOT_STARTED`] before the
+    /// node starts.
     opened: u32,
 }
 
@@ -145,7 +146,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             recording: Recording::FULL,
             halting: Halting::new(),
             counts: [0; P],
-            ports: [const { Port { said: Said::new(NodeId(0)), marker: 0, opened: 0 } }; P],
+            ports: [const { Port { said: Said::new(NodeId(0)), marker: 0, opened: NOT_STARTED } }; P],
             outgoing: PortSet::EMPTY,
             incoming: PortSet::EMPTY,
             up: PortSet::EMPTY,
@@ -341,14 +342,12 @@ impl<const N: usize, const P: usize> Node<N, P> {
 impl<const N: usize, const P: usize> Origins for Node<N, P> {
     #[inline(always)]
     fn origins(&self) -> impl Iterator<Item = u32> {
-        // All bits of a word are set in `NOT_STARTED`.
-        let unstarted = if self.halting.phase.has_started() { 0 } else { NOT_STARTED };
         let mut outgoing = self.outgoing.0;
         self.ports.iter().zip(&self.counts).map(move |(end, count)| {
             let leaves = outgoing & 1 != 0;
             outgoing >>= 1;
             match (leaves, *count) {
-                (true, _) => end.opened | unstarted,
+                (true, _) => end.opened,
                 (false, 0) => 0,
                 (false, _) => end.said.last_of_peer(),
             }

@@ -6,7 +6,7 @@
 use super::step::LOCAL_KINDS;
 use super::{Effects, Node};
 use crate::predicate::SlotSet;
-use crate::{Event, MessageStamp, PortId, StampKind};
+use crate::{Event, EventNumber, MessageStamp, PortId, StampKind};
 
 /// What the quick way leaves to do.
 ///
@@ -127,7 +127,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     #[inline(always)]
     fn tick(&mut self, event: &Event) -> Quick {
         let own = self.own_index();
-        self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
+        self.clock.entries[own] = EventNumber(self.clock.entries[own]).next().0;
         let is_recorded = self.recording.records(event);
         let idle = self.predicates.is_idle();
         let satisfied = if idle { SlotSet::EMPTY } else { self.satisfied_by(event.kind, event.arg) };

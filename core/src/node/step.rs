@@ -1,6 +1,7 @@
 //! The one verb.
 use super::{Command, Effects, Hello, Input, Node, StepError, Then};
 use crate::halt::Reaction;
+use crate::log::NOT_STARTED;
 use crate::predicate::{self, Carry, EvalContext, EventKey, InstallError, Outcome, Program, Reached, SlotSet};
 use crate::stamp::{self, CARRY};
 use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, Phase, PortId, PortSet};
@@ -63,7 +64,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     #[inline(never)]
     pub(super) fn happen(&mut self, event: Event) -> Effects {
         let own = self.own_index();
-        self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
+        self.clock.entries[own] = EventNumber(self.clock.entries[own]).next().0;
         let log = self.recording.records(&event).then_some(event);
         let satisfied =
             if self.predicates.is_idle() { SlotSet::EMPTY } else { self.satisfied_by(event.kind, event.arg) };
@@ -284,7 +285,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
             (effects.markers, effects.halt) = (self.up, self.halting.last);
         } else {
             let own = self.own_index();
-            self.clock.entries[own] = self.clock.entries[own].wrapping_add(1);
+            self.clock.entries[own] = EventNumber(self.clock.entries[own]).next().0;
             effects.log = Some(Event { kind: EventKind::Fault, arg: 0, value: cause });
             self.halting.phase = Phase::Running;
             let reaction = self.initiate();
@@ -310,7 +311,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     fn greet(&mut self, port: PortId, hello: Hello, resumed: bool) -> Result<Effects, StepError> {
         self.check_port(port)?;
         self.up = self.up.with(port);
-        let number = self.number().0;
+        let opened = if self.halting.phase.has_started() { self.number().0 } else { NOT_STARTED };
         if let (Some(end), Some(count)) =
             (self.ports.get_mut(usize::from(port.0)), self.counts.get_mut(usize::from(port.0)))
         {
@@ -320,7 +321,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
                 end.said.forget();
             }
             if !resumed {
-                (*count, end.opened) = (0, number);
+                (*count, end.opened) = (0, opened);
             }
         }
         let restarted = self.learn_own_number(hello.of_you);

@@ -3,7 +3,8 @@
 use anyhow::Context as _;
 use qemu_probe::{Link, LinkEnd, Machine, MachineKind, QemuProbe, Serial};
 use std::path::{Path, PathBuf};
-use stillpoint::{Board, Firmware, ProbeMemory, System};
+use stillpoint::{Board, Firmware, NodeAddress, ProbeMemory, System};
+use stillpoint_core::HaltId;
 use stillpoint_core::control::StateCode;
 
 #[allow(clippy::duplicate_mod, reason = "a test may use the program and the boards without it")]
@@ -133,4 +134,22 @@ pub fn wait_until(
 /// The value of a node's first watch.
 pub fn first_watch(node: &stillpoint::Node) -> i32 {
     node.watches.first().map_or(0, |(_, value)| *value)
+}
+
+/// After a crash and the release of its halt the others run as far as they can, the crashed node answers, and halts are as good
+/// as before, also from the crashed node.
+pub fn goes_on_without(system: &mut System, crashed: usize, halt: HaltId) -> anyhow::Result<()> {
+    let at = system.addresses()[crashed];
+    system.release(at, halt, LIMIT)?;
+    let states: Vec<_> = system.nodes()?.iter().map(|node| node.state).collect();
+    for (index, state) in states.into_iter().enumerate() {
+        let expected = if index == crashed { StateCode::Faulted } else { StateCode::Running };
+        assert_eq!(state, Some(expected), "node {index} after the release");
+    }
+    let initiator = NodeAddress { board: 1 - at.board, core: at.core };
+    let again = system.halt(initiator, LIMIT).context("the halt after the release")?;
+    assert!(again.halt.is_newer_than(halt));
+    system.release(initiator, again.halt, LIMIT)?;
+    system.halt(at, LIMIT).context("a halt from the crashed node")?;
+    Ok(())
 }

@@ -39,12 +39,17 @@ pub enum Doing {
     Withholding(Sort),
     /// Nothing passes.
     Discarding,
+    /// One frame in eight loses its second half, its end included, as in a UART whose bytes nobody fetches in time.
+    Overrunning,
+    /// In one frame in eight a byte is read with wrong bits and as a break, as by a UART that misses a stop bit.
+    Misframing,
 }
 
 /// One direction of the wire.
 #[derive(Debug, Default)]
 struct Way {
     doing: Doing,
+    frames: u32,
     dropped: u32,
     discarded: usize,
     control_next: Option<u8>,
@@ -78,7 +83,7 @@ impl Wire {
         lock(&self.0[to]).doing = doing;
     }
 
-    /// How many frames were dropped, whole or in part, on the way to board `to`.
+    /// How many frames were dropped, whole or in part, or spoiled on the way to board `to`.
     pub fn dropped(&self, to: usize) -> u32 {
         lock(&self.0[to]).dropped
     }
@@ -110,7 +115,9 @@ fn carry(mut from: UnixStream, mut to: UnixStream, way: &Mutex<Way>) {
             if byte != 0 {
                 continue;
             }
-            if to.write_all(&frame[..passes]).is_err() {
+            frame.truncate(passes);
+            lock(way).spoil(&mut frame);
+            if to.write_all(&frame).is_err() {
                 return;
             }
             frame.clear();
@@ -124,7 +131,7 @@ impl Way {
         let sort = decoded.and_then(|(header, first)| self.sort(header, first.copied()));
         match self.doing {
             _ if !ends => length,
-            Doing::Passing => length,
+            Doing::Passing | Doing::Overrunning | Doing::Misframing => length,
             Doing::Dropping(wanted) if sort == Some(wanted) => {
                 (self.doing, self.dropped) = (Doing::Passing, self.dropped + 1);
                 0
@@ -143,6 +150,25 @@ impl Way {
                 0
             }
         }
+    }
+
+    /// Changes the bytes of a whole frame as a UART in trouble does.
+    fn spoil(&mut self, frame: &mut Vec<u8>) {
+        self.frames += 1;
+        // One in eight, irregularly: a regular loss may meet every repetition of the same frame.
+        if self.frames.wrapping_mul(2_654_435_761) >> 29 != 0 {
+            return;
+        }
+        let middle = frame.len() / 2;
+        match self.doing {
+            Doing::Overrunning => frame.truncate(middle),
+            Doing::Misframing => {
+                frame[middle] = frame[middle] >> 1 | 0x80;
+                frame.insert(middle, 0);
+            }
+            _ => return,
+        }
+        self.dropped += 1;
     }
 
     fn sort(&mut self, header: Header, first: Option<u8>) -> Option<Sort> {

@@ -29,8 +29,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> FaultHan
         self.local.rarely(|local| self.crash(local, fault.cause, inside));
         loop {
             self.publish();
-            self.drain();
-            self.publish();
+            if self.drain() {
+                self.publish();
+            }
             stillpoint_park(self);
             self.publish();
             // Released: the others go on. This node's application does not, but it can be asked, and halted with the rest.

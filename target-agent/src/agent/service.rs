@@ -94,8 +94,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             return false;
         }
         self.publish();
-        self.drain();
-        self.publish();
+        if self.drain() {
+            self.publish();
+        }
         stillpoint_park(self);
         P::thaw_time();
         self.publish();
@@ -104,15 +105,18 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         true
     }
 
-    /// Serves links until every marker has arrived, or too long: a stopped node cannot serve its links.
-    pub(super) fn drain(&self) {
-        let began = P::counter();
+    /// Serves links until every marker has arrived, or too long: a stopped node cannot serve its links. False if there was
+    /// nothing to wait for.
+    pub(super) fn drain(&self) -> bool {
+        let (began, mut waited) = (P::counter(), false);
         while matches!(self.phase(), Phase::Draining { .. }) && !self.is_over() {
             if P::counter().wrapping_since(began) > Counts(P::COUNTER_RATE.0 / DRAIN_LIMIT) {
                 self.local.rarely(|local| local.step::<P, LOG>(self.ring(), Input::DrainLimit));
             }
             super::park::pause();
+            waited = true;
         }
+        waited
     }
 
     /// Whether the caller interrupted the pump of one of this core's links.

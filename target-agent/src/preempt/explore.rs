@@ -15,7 +15,8 @@ pub(super) fn acts() -> Vec<Act> {
         let others = [Act::Crash(core), Act::Switch(core), Act::Halt(core), Act::HaltNow(core), Act::Suspend(core)];
         raised.chain(others)
     };
-    (0..CORES).flat_map(per_core).chain([Act::Switch(HOST), Act::Lose(0), Act::Lose(2)]).collect()
+    let lines = [0, 2].into_iter().flat_map(|core| [Act::Lose(core), Act::Garble(core)]);
+    (0..CORES).flat_map(per_core).chain([Act::Switch(HOST)]).chain(lines).collect()
 }
 
 /// A core of board A crashes while the other is stopped alone, so that it tells of its calls: at every point of that time.

@@ -140,7 +140,7 @@ fn await_answer(statics: &'static Statics, core: usize, command: &Command<'_>) -
 /// Messages between the ends of each channel: sender's node and port, receiver's, and what lies between.
 ///
 /// A link whose ends are not in the same session has no count; the host says so instead of proving the cut.
-fn channels(statics: &'static Statics) -> Vec<(Channel, u32)> {
+fn channels(statics: &'static Statics) -> [(Channel, Option<u32>); super::reference::CHANNELS] {
     let held = |head: &crate::channel::Head| head.written.peek().wrapping_sub(head.read.peek());
     let channel =
         |from, out, to, into| Channel { from: NodeId(from), out: PortId(out), to: NodeId(to), into: PortId(into) };
@@ -155,18 +155,19 @@ fn channels(statics: &'static Statics) -> Vec<(Channel, u32)> {
         let (from, to) = (&statics.link_rings[out.0 / 2][0], &statics.link_rings[into.0 / 2][1]);
         Some(held(from.head()) + between + held(to.head()))
     };
-    let found = [
+    [
         (channel(0, 2, 1, 0), Some(held(statics.there.head()))),
         (channel(1, 1, 0, 3), Some(held(statics.back.head()))),
         (channel(0, 4, 1, 2), Some(held(statics.requests.head()))),
         (channel(1, 3, 0, 5), Some(held(statics.replies.head()))),
         (channel(0, 0, 2, 1), link((0, 0), (2, 1))),
         (channel(2, 0, 0, 1), link((2, 0), (0, 1))),
-    ];
-    found.into_iter().filter_map(|(channel, held)| Some((channel, held?))).collect()
+    ]
 }
 
 /// The halted state equals the snapshot: everything that was sent was received or is in flight, and ends with its marker.
+///
+/// A node's record of its stop lags behind by as much as its control block does, so the caller tries again for a while.
 fn check_cut(statics: &'static Statics) -> Result<(), String> {
     let reports: Vec<NodeReport<NODES>> = (0..CORES)
         .map(|core| {
@@ -187,6 +188,8 @@ fn check_cut(statics: &'static Statics) -> Result<(), String> {
         })
         .collect();
     let found = channels(statics);
+    super::reference::check(found.map(|(_, held)| held))?;
+    let found: Vec<_> = found.into_iter().filter_map(|(channel, held)| Some((channel, held?))).collect();
     let port = |node: NodeId, port: PortId| &statics.block(node.0.into()).ports[usize::from(port.0)];
     let flights: Vec<Vec<InFlight>> = found
         .iter()

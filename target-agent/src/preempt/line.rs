@@ -14,6 +14,7 @@ pub(super) struct Wire {
     bytes: VecDeque<u8>,
     sender: Option<Waker>,
     lose: bool,
+    garble: bool,
 }
 
 /// Bytes that fit between two UARTs.
@@ -25,7 +26,18 @@ impl Wire {
             self.lose = true;
         }
     }
+
+    /// The next byte is read with wrong bits, as after a stop bit that was missed.
+    pub fn garble(&mut self) {
+        match self.bytes.front_mut() {
+            Some(byte) => *byte ^= GARBLED,
+            None => self.garble = true,
+        }
+    }
 }
+
+/// The bits of a byte that are read wrong.
+const GARBLED: u8 = 0b101;
 
 /// Serves the receive interrupt, or polls while interrupts are masked.
 pub(super) fn on_receive(seat: Seat) {
@@ -96,8 +108,9 @@ impl Write for Uart {
                 if wire.bytes.len() >= DEPTH {
                     break;
                 }
+                let wrong = if core::mem::take(&mut wire.garble) { GARBLED } else { 0 };
                 if !core::mem::take(&mut wire.lose) {
-                    wire.bytes.push_back(*byte);
+                    wire.bytes.push_back(*byte ^ wrong);
                 }
                 state.raise(there, Irq::Receive);
                 count += 1;

@@ -2,8 +2,9 @@
 extern crate std;
 use super::app::{self, Counts};
 use super::line::Uart;
+use super::reference::Stopped;
 use super::world::{Act, CORES, HOST, Irq, World};
-use super::{Preempt, SEAT, host};
+use super::{Preempt, SEAT, host, reference};
 use crate::agent::{Agent, Agents, Locals, Shared};
 use crate::channel::Channel;
 use crate::rpc::{Envelope, Rpc};
@@ -40,6 +41,8 @@ pub(super) struct Statics {
     pub counts: [Mutex<Counts>; CORES],
     /// The control blocks as they were when their revisions were stored.
     pub published: Mutex<std::vec::Vec<host::Snapshot>>,
+    /// What each node's state was when it stopped for its last halt.
+    pub stopped: [Mutex<Option<Stopped>>; CORES],
 }
 
 std::thread_local! {
@@ -68,6 +71,7 @@ impl Statics {
             rpc: Rpc::new(),
             counts: Default::default(),
             published: Mutex::default(),
+            stopped: Default::default(),
         }
     }
 
@@ -124,6 +128,7 @@ pub(crate) fn published<const N: usize, const P: usize>(block: &stillpoint_core:
         let core = (0..CORES).find(|core| core::ptr::from_ref(statics.block(*core)).addr() == place);
         if let Some(core) = core {
             host::note(statics, core);
+            reference::note(statics, core);
         }
     }
 }

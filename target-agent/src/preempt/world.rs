@@ -55,8 +55,10 @@ pub(super) enum Act {
     HaltNow(usize),
     /// The host stops this node alone, and lets it go on after a while.
     Suspend(usize),
-    /// The line to this core loses the next byte.
+    /// The line to this core loses the next byte, as in a UART that overruns.
     Lose(usize),
+    /// The next byte on the line to this core is read wrong.
+    Garble(usize),
 }
 
 pub(super) struct CoreState {
@@ -368,6 +370,7 @@ impl Seat {
             Act::HaltNow(core) => state.requests.push_back(Act::Halt(core)),
             Act::Halt(_) | Act::Suspend(_) => state.requests.push_back(act),
             Act::Lose(core) => state.wires[core].lose(),
+            Act::Garble(core) => state.wires[core].garble(),
         }
         state
     }

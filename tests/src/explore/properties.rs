@@ -247,7 +247,8 @@ impl World {
         let expected: [u32; NODES] = std::array::from_fn(|of| match place.truth.history[of].count_ones() {
             // Nothing has wrapped before the beginning, so the greatest is the newest.
             0 => (0..NODES).filter(|&from| heard(from)).map(|from| self.known[from][of]).max().unwrap_or(0),
-            events => self.known[of][of].wrapping_add(events),
+            // No event has the number 0.
+            events => (0..events).fold(self.known[of][of], |number, _| number.checked_add(1).unwrap_or(1)),
         });
         let expected = VectorClock::from_entries(expected);
         let of_others_by_stamp = self.config.stamps == stillpoint_core::StampKind::Vector;

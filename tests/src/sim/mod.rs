@@ -3,6 +3,14 @@
 //! [`System`] is one system; each of its methods is one step of a schedule, so a schedule can come from a test, a
 //! transcript or a list of numbers ([`Plan`]). The drivers do what `Effects` say and nothing else. [`Reference`] runs
 //! Chandy & Lamport's recorder and true vector clocks on the same schedule; the checks compare.
+//!
+//! The driver here is not the agent's. It does by itself what `Effects` ask for (write the record, put the message into its
+//! channel, put markers, releases and predicate markers into control lanes, freeze and resume the application), hands what
+//! arrives to its node, and resets nodes. It has no interrupts, links, log rings of cores, gate of calls or crash
+//! path. It stays because it explores `Node` on any graph of up to 32 nodes, which the agent's boards are not. The agent
+//! itself runs on the platform of `stillpoint-agent`'s own tests that preempts it (`src/preempt.rs`), with the same oracles: the
+//! halted state equals the snapshot, one marker a channel with nothing behind it, nothing after the stop, no event lost,
+//! every wake-up arrives.
 mod app;
 mod channel;
 mod check;

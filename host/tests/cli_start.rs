@@ -130,7 +130,7 @@ fn firmware_for_another_chip_or_another_tool_is_found_out_before_any_board_is_to
         (0..elf.len() - symbol.len()).filter(|at| elf[*at..].starts_with(symbol)).map(|at| at + symbol.len()).collect();
     places.into_iter().for_each(|at| elf[at] = b'0');
     std::fs::write(bench.path("firmware.elf"), elf).unwrap();
-    bench.run(["doctor"]).expect(1).expect_out("speaks wire version 0, this tool 2");
+    bench.run(["doctor"]).expect(1).expect_out("speaks wire version 0, this tool 3");
     std::fs::remove_file(bench.path("firmware.elf")).unwrap();
     bench.run(["doctor"]).expect(1).expect_out("fix: cargo build");
     assert!(!Path::new(&bench.path("firmware.elf")).exists());

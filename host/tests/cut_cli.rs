@@ -11,7 +11,7 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
 /// The token is in one channel, or in a node's hands. Halts until it is in a channel.
 fn halted_with_the_token_in_flight(bench: &Bench) -> Value {
     let halt = || {
-        bench.run(["halt"]).expect(0);
+        bench.run(["halt", "--at", "left0"]).expect(0);
         let cut = bench.run(["cut", "--json"]).expect(0).json();
         if list(&cut, "channels").iter().any(|channel| !list(channel, "in_flight").is_empty()) {
             return Ok(Some(cut));
@@ -51,11 +51,11 @@ fn a_cut_shows_user_code_on_every_core_the_token_in_flight_and_who_stopped_whom(
     assert!(!list(message, "stamp").is_empty() && !list(message, "payload").is_empty(), "{message}");
     assert_eq!(message["number"].as_u64().unwrap(), held[0]["received"].as_u64().unwrap() + 1);
 
-    assert_eq!(cut["ledger"]["triggers"], serde_json::json!(["left0"]));
+    assert_eq!(cut["ledger"]["triggers"], serde_json::json!(["host"]));
     let lines = list(&cut["ledger"], "lines");
     assert_eq!(lines[0]["events"], 0, "the trigger stopped at its trigger");
-    assert!(lines.iter().all(|line| line["events"].is_u64() && line["path"][0] == "left0"), "{lines:#?}");
-    assert_eq!(lines[3]["path"], serde_json::json!(["left0", "right0", "right1"]));
+    assert!(lines.iter().all(|line| line["events"].is_u64() && line["path"][1] == "left0"), "{lines:#?}");
+    assert_eq!(lines[3]["path"], serde_json::json!(["host", "left0", "right0", "right1"]));
     // Times within a board, none across.
     assert_eq!(lines[1]["after"]["than"], "left0");
     assert!(lines[1]["after"]["time"].is_f64() && lines[1]["after"]["unit"] == "us", "{lines:#?}");

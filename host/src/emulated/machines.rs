@@ -217,9 +217,9 @@ impl LiveBoard for LiveMachine {
 
 impl Memory for LiveMachine {
     fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError> {
+        self.check_alive(address)?;
         let mut bytes = vec![0; 4 * into.len()];
-        let fail = |error: MachineError| MemoryError::Emulator { address, reason: error.to_string() };
-        self.memory.read(address, &mut bytes).map_err(fail)?;
+        self.memory.read(address, &mut bytes).map_err(|error| self.failed(address, error))?;
         for (word, bytes) in into.iter_mut().zip(bytes.as_chunks::<4>().0) {
             *word = u32::from_le_bytes(*bytes);
         }
@@ -227,9 +227,23 @@ impl Memory for LiveMachine {
     }
 
     fn write(&mut self, address: u32, from: &[u32]) -> Result<(), MemoryError> {
+        self.check_alive(address)?;
         let bytes: Vec<u8> = from.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let fail = |error: MachineError| MemoryError::Emulator { address, reason: error.to_string() };
-        self.memory.write(address, &bytes).map_err(fail)
+        self.memory.write(address, &bytes).map_err(|error| self.failed(address, error))
+    }
+}
+
+impl LiveMachine {
+    /// The file behind the shared RAM outlives QEMU, and what it says is over then.
+    fn check_alive(&self, address: u32) -> Result<(), MemoryError> {
+        if self.machine.is_alive() {
+            return Ok(());
+        }
+        Err(MemoryError::Emulator { address, reason: "QEMU has ended".into() })
+    }
+
+    fn failed(&self, address: u32, error: MachineError) -> MemoryError {
+        MemoryError::Emulator { address, reason: self.machine.why_it_is_silent(error).to_string() }
     }
 }
 

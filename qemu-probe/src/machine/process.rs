@@ -114,6 +114,11 @@ impl Process {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
+    /// Whether it has not ended.
+    pub(crate) fn is_alive(&self) -> bool {
+        poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&Timespec::default())).is_ok_and(|ended| ended == 0)
+    }
+
     /// Waits until it ends; `false` after `limit`. A status exists afterwards only for a child.
     pub(crate) fn wait(&mut self, limit: Duration) -> io::Result<bool> {
         let limit = Timespec::try_from(limit).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });

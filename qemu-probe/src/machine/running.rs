@@ -118,6 +118,12 @@ impl Machine {
         self.process.id()
     }
 
+    /// Whether its QEMU has not ended. Its shared RAM can be read even after that.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.process.is_alive()
+    }
+
     /// The RAM shared with the host, if that was asked for.
     pub fn shared_ram(&self) -> Option<&SharedRam> {
         self.shared_ram.as_ref()
@@ -176,9 +182,9 @@ impl Machine {
         self.process.kill().map_err(MachineError::io("killing QEMU"))
     }
 
-    /// A better explanation of silence, if there is one.
-    #[cfg(feature = "probe")]
-    pub(crate) fn why_it_is_silent(&self, error: MachineError) -> MachineError {
+    /// A better explanation of an error, if there is one: a QEMU that a signal has stopped does not answer.
+    #[must_use]
+    pub fn why_it_is_silent(&self, error: MachineError) -> MachineError {
         match error {
             MachineError::Silent { .. } if self.process.is_stopped() => MachineError::Stopped(self.pid()),
             other => other,

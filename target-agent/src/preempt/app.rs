@@ -26,8 +26,6 @@ pub(super) struct Counts {
     pub sent: u32,
     pub received: u32,
     pub is_done: bool,
-    /// Commands of the host that the node refused.
-    pub refused: u32,
 }
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;

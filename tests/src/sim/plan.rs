@@ -218,7 +218,7 @@ impl Plan {
             135..=184 => drop(system.deliver(edge, Lane::BOTH[pick / system.channels.len() % 2])?),
             226..=232 if self.adversity.debugger => drop(system.take_command(node)?),
             185..=229 => drop(system.local(node, TAGS[pick / N % TAGS.len()])?),
-            233..=234 if self.adversity.debugger && pick % 2 == 0 => system.halt_everyone(),
+            233..=234 if self.adversity.debugger && pick.is_multiple_of(2) => system.halt_everyone(),
             230..=232 => drop(system.watch(node, 0, pick as i32)?),
             233..=234 => drop(system.halt(node)?),
             235 => drop(system.fault(node)?),

@@ -118,18 +118,26 @@ pub fn all() -> Vec<Demo> {
         ),
         demo("replay", text!("replay"), &["sensor", "logger"], &[(0, "levels", 1, "levels")]),
         demo("round_trip", text!("round_trip"), &["zero", "one"], &[(0, "there", 1, "there"), (1, "back", 0, "back")]),
-        demo(
-            "rpc_timeouts",
-            text!("rpc_timeouts"),
-            &["server", "neighbour", "far client", "sensor"],
-            &[
-                (1, "questions", 0, "questions"),
-                (0, "answers", 1, "answers"),
-                (2, "far questions", 0, "far questions"),
-                (0, "far answers", 2, "far answers"),
-                (3, "samples", 2, "samples"),
+        Demo {
+            // To crash inside a call, it polls the call by hand, with a waker whose functions are kept in a static.
+            notes: &[
+                "`poll_once` gets a port, watch or function and is not in the sources: taken for any use of the node's ports and watches",
+                "`poll` gets a port, watch or function and is not in the sources: taken for any use of the node's ports and watches",
+                "code that is kept may run at any time: taken for any use of the node's ports and watches",
             ],
-        ),
+            ..demo(
+                "rpc_timeouts",
+                text!("rpc_timeouts"),
+                &["server", "neighbour", "far client", "sensor"],
+                &[
+                    (1, "questions", 0, "questions"),
+                    (0, "answers", 1, "answers"),
+                    (2, "far questions", 0, "far questions"),
+                    (0, "far answers", 2, "far answers"),
+                    (3, "samples", 2, "samples"),
+                ],
+            )
+        },
         demo(
             "sabotaged",
             text!("sabotaged"),

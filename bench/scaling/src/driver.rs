@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use stillpoint_core::log::{LogRing, LogWriter};
 use stillpoint_core::time::Ticks;
 use stillpoint_core::{
-    Command, Direction, Event, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, PortSet, StampKind, Then,
+    Direction, Event, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, PortSet, StampKind, Then,
 };
 
 const PORTS: usize = 4;

@@ -235,7 +235,8 @@ impl State {
     /// Whether the host goes on waiting until this halt has reached every node.
     pub fn patience(&mut self, halt: u16) -> bool {
         self.waits = if self.waits.0 == halt { (halt, self.waits.1 + 1) } else { (halt, 0) };
-        self.waits.1 < 60
+        // A link that lost a frame asks its peer, which is stopped, more and more rarely, and then sends again.
+        self.waits.1 < 600
     }
 
     /// Whether every core sleeps.

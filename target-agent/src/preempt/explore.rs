@@ -38,14 +38,17 @@ struct Found {
 /// How many runs a fault may take to be found: about a minute of a slow machine.
 const MOST_RUNS: usize = 150_000;
 
-/// Tries every seventh point with every act, then plans at random, until the system breaks.
+/// Tries every seventh point with every act, every point with a halt, then plans at random, until the system breaks.
 fn first_violation(mutant: Mutant) -> Option<Found> {
     let (calm, mut dice, mut runs) = (run(&[], 1, Some(mutant)), Dice(1), 0);
     let error = calm.outcome.err().map(|error| Found { runs, plan: Vec::new(), error });
     let single = (1..=calm.points).step_by(7).flat_map(|at| acts().into_iter().map(move |act| std::vec![(at, act)]));
+    let halts =
+        |at| acts().into_iter().filter(|act| matches!(act, Act::HaltNow(_))).map(move |act| std::vec![(at, act)]);
+    let halts = (1..=calm.points).flat_map(halts);
     let random = core::iter::repeat_with(|| plan(&mut dice));
     error.or_else(|| {
-        let mut plans = crashes_while_stopped_alone().chain(single).chain(random).take(MOST_RUNS);
+        let mut plans = crashes_while_stopped_alone().chain(single).chain(halts).chain(random).take(MOST_RUNS);
         plans.find_map(|plan| {
             runs += 1;
             let error = run(&plan, 1, Some(mutant)).outcome.err()?;

@@ -148,8 +148,8 @@ impl Measured {
 const TEXT: &str = "Two emulated boards with two cores each, halted by three methods in turn, so that noise hits all alike; no \
 debug breakpoint is set. The first to stand is another node each time.\n\n\
 - **In band**, the host gives one node the command; markers go from there through mailboxes and the serial link.\n\
-- **Core after core** is what debuggers do. **Board after board** stops both cores of a board as one, which QEMU can and \
-most silicon cannot; boards still follow each other.\n\n\
+- **Core after core** is what debuggers do. **Board after board** stops both cores of a board as one, which QEMU can, \
+and a chip only with a cross trigger between its cores; boards still follow each other.\n\n\
 *Did not know of* compares clocks: an upper bound of what a node did after the first stood, also across boards, where no time is \
 common. It counts what the node had done unheard before, too, and a probe's halt has it as well. *Executed after* is counted: by a \
 probe, what the log gained after the first core stood; in band, events that lie after the stop of the core next door by the counter \

@@ -2,7 +2,8 @@
 
 use super::{MachineError, MachineKind, socket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{Read, Write};
+use rustix::io::Errno;
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -72,14 +73,19 @@ fn command(stream: &mut UnixStream, command: &str) -> Result<String, MachineErro
     let (mut reply, end) = (Vec::new(), Instant::now() + LIMIT);
     while !reply.ends_with(b"\n") {
         let left = Timespec::try_from(end.saturating_duration_since(Instant::now())).unwrap_or_default();
-        let ready = poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&left)).map_err(|e| lost()(e.into()))?;
-        if ready == 0 {
-            return Err(MachineError::Silent { what: command.into(), limit: LIMIT });
+        match poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&left)) {
+            Ok(0) => return Err(MachineError::Silent { what: command.into(), limit: LIMIT }),
+            Ok(_) => {}
+            // A signal. QEMU has the command, so its answer is waited for all the same.
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(lost()(error.into())),
         }
         let mut chunk = [0; 4096];
-        match stream.read(&mut chunk).map_err(lost())? {
-            0 => return Err(lost()(std::io::ErrorKind::UnexpectedEof.into())),
-            len => reply.extend_from_slice(&chunk[..len]),
+        match stream.read(&mut chunk) {
+            Ok(0) => return Err(lost()(ErrorKind::UnexpectedEof.into())),
+            Ok(len) => reply.extend_from_slice(&chunk[..len]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(lost()(error)),
         }
     }
     let reply = String::from_utf8_lossy(&reply).trim().to_owned();

@@ -116,7 +116,8 @@ impl Process {
 
     /// Whether it has not ended.
     pub(crate) fn is_alive(&self) -> bool {
-        poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&Timespec::default())).is_ok_and(|ended| ended == 0)
+        let ended = poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&Timespec::default()));
+        !ended.is_ok_and(|ended| ended > 0)
     }
 
     /// Waits until it ends; `false` after `limit`. A status exists afterwards only for a child.

@@ -8,7 +8,10 @@ pub(crate) struct Frozen(Vec<usize>);
 impl Board {
     /// Stops every core that runs. A board without a probe stays as it is.
     fn freeze(&mut self) -> Result<Frozen, SessionError> {
-        let Ok(session) = self.session() else { return Ok(Frozen(Vec::new())) };
+        let session = match self.session() {
+            Err(SessionError::NoRegisters) => return Ok(Frozen(Vec::new())),
+            session => session?,
+        };
         let running: Vec<usize> =
             (0..).zip(session.halted()?).filter(|(_, halted)| !halted).map(|(core, _)| core).collect();
         for (index, core) in running.iter().enumerate() {

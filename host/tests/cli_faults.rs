@@ -183,7 +183,7 @@ fn an_image_that_is_not_the_elf_file_is_refused_until_it_is_flashed() {
 #[test]
 fn firmware_that_cannot_be_debugged_is_refused_before_the_board_is_touched() {
     let bench = Bench::running("token_ring");
-    bench.install("relay");
+    bench.install("guide_before");
     for verb in ["flash", "halt", "run"] {
         bench.run([verb]).expect(2).expect_err("is not instrumented: it has no symbol STILLPOINT_SHARED");
     }

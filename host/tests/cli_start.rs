@@ -25,7 +25,7 @@ fn fixes(doctor: &Done, verdict: &str) -> Vec<(String, String)> {
 
 #[test]
 fn init_writes_a_file_that_works_and_does_not_replace_one_unasked() {
-    let bench = workspace(&["token_ring", "pipeline", "relay"]);
+    let bench = workspace(&["token_ring", "pipeline", "guide_before"]);
     let shown = bench.run(["init", "--stdout", "--firmware", "token_ring"]).expect(0).out;
     assert!(!bench.system_file().exists(), "it was only shown");
     let wrote = bench.run(["init", "--firmware", "token_ring"]).expect(0);
@@ -38,7 +38,7 @@ fn init_writes_a_file_that_works_and_does_not_replace_one_unasked() {
     assert!(text.contains("firmware = \"target/thumbv8m.main-none-eabi/firmware/examples/token_ring\""), "{text}");
     assert!(text.contains("Nodes in it: left0, left1, right0, right1."), "{text}");
     assert!(text.contains("examples/pipeline  (nodes "), "the other firmware is named: {text}");
-    assert!(!text.contains("relay"), "firmware without the kit is not: {text}");
+    assert!(!text.contains("guide_before"), "firmware without the kit is not: {text}");
 
     bench.run(["init"]).expect(2).expect_err("stillpoint.toml is there already");
     assert_eq!(std::fs::read_to_string(bench.system_file()).unwrap(), text);

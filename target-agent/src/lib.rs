@@ -27,7 +27,6 @@ mod lane;
 mod lock;
 pub mod log;
 mod macros;
-pub mod mailbox;
 #[cfg(feature = "enabled")]
 pub mod name;
 #[cfg(not(feature = "enabled"))]

@@ -250,14 +250,14 @@ mod tests {
     fn only_executables_are_taken_from_cargos_messages() {
         let messages = r#"{"reason":"compiler-artifact","target":{"name":"defmt"},"executable":null}
 not json at all
-{"reason":"compiler-artifact","target":{"name":"relay"},"executable":"/t/relay"}
+{"reason":"compiler-artifact","target":{"name":"demo"},"executable":"/t/demo"}
 {"reason":"build-finished","success":true}"#;
-        assert_eq!(executables(messages), [("relay".to_owned(), PathBuf::from("/t/relay"))]);
+        assert_eq!(executables(messages), [("demo".to_owned(), PathBuf::from("/t/demo"))]);
     }
 
     #[test]
     fn a_demo_without_the_kit_differs_by_one_word_and_its_folder() {
-        let (with, without) = (words(Firmware::example("relay")), words(Firmware::example("relay").without_kit()));
+        let (with, without) = (words(Firmware::example("demo")), words(Firmware::example("demo").without_kit()));
         let (Some((folder, with)), Some((other_folder, without))) = (with.split_last(), without.split_last()) else {
             panic!("cargo has words")
         };
@@ -285,7 +285,7 @@ not json at all
         let cargo = Firmware::unit_tests().cargo(Toolchain::Rustup, "build");
         let flags = cargo.get_envs().find(|(name, _)| *name == "RUSTFLAGS").and_then(|(_, value)| value).unwrap();
         assert!(flags.to_string_lossy().ends_with("--cfg on_target"));
-        let demo = Firmware::example("relay").cargo(Toolchain::Rustup, "build");
+        let demo = Firmware::example("demo").cargo(Toolchain::Rustup, "build");
         assert!(demo.get_envs().all(|(name, _)| name != "RUSTFLAGS"));
     }
 }

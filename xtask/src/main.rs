@@ -14,7 +14,6 @@ mod nudge;
 mod packages;
 mod panics;
 mod qemu;
-mod relay;
 mod say;
 mod stock;
 mod tier;

@@ -1,39 +1,27 @@
-//! However the demo ends, its machines end with it.
+//! A demo that is interrupted leaves no machine behind.
 mod support;
 
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
+use support::{demo_machines, signal, wait_until, xtask};
 
-use support::{Dir, LOOP_FOR_EVER, is_alive, qemus_of, signal, spoiled_relay, wait_until, xtask};
-
-/// Starts a demo that would run for long, and returns it with its two QEMU processes.
-fn endless_demo(dir: &Dir) -> (Child, Vec<u32>) {
-    let image = spoiled_relay(dir, &["Reset"], LOOP_FOR_EVER);
-    let demo = xtask(&["relay", "--firmware"]).arg(image).stderr(Stdio::null()).spawn().unwrap();
-    wait_until(10, "two machines", || qemus_of(demo.id()).len() == 2);
-    let qemus = qemus_of(demo.id());
-    (demo, qemus)
-}
-
+/// Starts the demo and interrupts it when both its machines run.
 fn interrupted_by(name: &str) -> ExitStatus {
-    let dir = Dir::new(name);
-    let (mut demo, qemus) = endless_demo(&dir);
+    let mut demo = xtask(&["demo"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // It may have to build its firmware first.
+    wait_until(600, "the start of two machines", || {
+        assert!(demo.try_wait().unwrap().is_none(), "the demo ended before its machines ran");
+        demo_machines().len() == 2
+    });
     signal(name, &demo);
     let status = demo.wait().unwrap();
-    wait_until(5, "the end of both machines", || !qemus.iter().any(|pid| is_alive(*pid)));
+    assert_eq!(demo_machines(), [0; 0], "both machines have ended");
     status
 }
 
+/// One after the other: they are demos of one folder.
 #[test]
-fn ctrl_c_ends_the_demo_with_an_error_and_both_machines_with_it() {
-    assert_eq!(interrupted_by("INT").code(), Some(1));
-}
-
-#[test]
-fn a_request_to_terminate_ends_both_machines() {
-    assert_eq!(interrupted_by("TERM").code(), Some(1));
-}
-
-#[test]
-fn even_a_demo_that_is_killed_leaves_no_machine() {
-    assert_eq!(interrupted_by("KILL").code(), None);
+fn an_interrupted_demo_fails_and_stops_both_machines() {
+    for name in ["INT", "TERM"] {
+        assert_eq!(interrupted_by(name).code(), Some(1), "{name}");
+    }
 }

@@ -17,7 +17,7 @@ pub(super) enum Awaited {
     Serve(Vec<u8>),
     /// A moment, in ticks of the node's time.
     Timer(u64),
-    /// A primitive of embassy-sync or a mailbox: what it is, and where.
+    /// A primitive of embassy-sync: what it is, and where.
     Sync(String, u64),
     /// A future that neither the kit nor embassy describes: a closure or a type.
     Other(String),
@@ -69,9 +69,7 @@ impl Follower<'_> {
                 self.long(ticks)?.map(Awaited::Timer)
             }
             "stillpoint_agent::time::sleep" => self.long(variable("until"))?.map(Awaited::Timer),
-            name if name.starts_with("embassy_sync::") || name.starts_with("stillpoint_agent::mailbox::") => {
-                self.sync(link)?
-            }
+            name if name.starts_with("embassy_sync::") => self.sync(link)?,
             _ if link.closure.as_ref().is_some_and(|path| path.starts_with("embassy_sync::")) => self.sync(link)?,
             _ => None,
         })

@@ -45,7 +45,7 @@ pub enum WaitKind {
     Serve,
     /// A moment.
     Timer,
-    /// A primitive of embassy-sync, or a mailbox.
+    /// A primitive of embassy-sync.
     Sync,
     /// Something that only its line tells.
     Other,

@@ -1,5 +1,5 @@
 //! What the last recorded event of a task says about the `.await` at which the task is suspended, for every demo that
-//! records and runs on: `relay` and `selftest` record nothing, `round_trip` and `sabotaged` end. The tables are read off the
+//! records and runs on: `selftest` records nothing, `round_trip` and `sabotaged` end. The tables are read off the
 //! demos' sources and know nothing of how a task's storage is decoded.
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Mailboxes, and wakes across cores without them.
+//! Messages and wakes across cores, by the primitives of embassy-sync.
 use crate::{Side, Verdict, check};
 use embassy_futures::join::join;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;

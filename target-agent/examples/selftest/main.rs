@@ -1,4 +1,4 @@
-//! The platform layer proves what it promises: lock, doorbells, time lines, mailboxes, serial link.
+//! The platform layer proves what it promises: lock, doorbells, time lines, wakes across cores, serial link.
 //!
 //! Both cores of one board go through the same list of claims together; its UART1 and UART2 are joined outside. What you
 //! see is one line `ok <claim>` per claim and `12 passed, 0 failed` at the end. How to run it: `../README.md`.
@@ -12,10 +12,11 @@ mod mail;
 mod time;
 
 use embassy_executor::Spawner;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::channel::{Channel, Receiver, Sender};
 use embassy_time::{Duration, with_timeout};
 use static_cell::StaticCell;
 use stillpoint_agent::executor::Executor;
-use stillpoint_agent::mailbox::{Mailbox, Receiver, Sender};
 use stillpoint_agent::platform::semihosting::{exit, line};
 use stillpoint_agent::platform::uart::{self, UartRx, UartTx};
 use stillpoint_agent::platform::{self, Chip, CoreId, Platform};
@@ -36,7 +37,7 @@ enum Claim {
     LongCounterAgrees,
     OneLineStands,
     TimersFireInOrder,
-    MailboxLosesNothing,
+    ChannelLosesNothing,
     WakesCrossCores,
     LinkCarries64K,
     SlowReaderLosesNothing,
@@ -52,7 +53,7 @@ impl Claim {
         Self::LongCounterAgrees,
         Self::OneLineStands,
         Self::TimersFireInOrder,
-        Self::MailboxLosesNothing,
+        Self::ChannelLosesNothing,
         Self::WakesCrossCores,
         Self::LinkCarries64K,
         Self::SlowReaderLosesNothing,
@@ -70,7 +71,7 @@ impl Claim {
             Self::LongCounterAgrees => "the long counter and the counter tell the same time",
             Self::OneLineStands => "while core 0's time stands, core 1's timers fire and core 0's do not",
             Self::TimersFireInOrder => "timers of both cores fire in order and never early",
-            Self::MailboxLosesNothing => "20000 messages each way through mailboxes with one place arrive in order",
+            Self::ChannelLosesNothing => "20000 messages each way through channels of one message arrive in order",
             Self::WakesCrossCores => "a task woken from the other core runs, 500 times each way",
             Self::LinkCarries64K => "the serial link carries 64 KiB both ways at once without an overrun",
             Self::SlowReaderLosesNothing => "a slow reader holds the line up and loses nothing",
@@ -89,10 +90,10 @@ enum Note {
 /// One core's means to prove a claim.
 struct Side {
     core: CoreId,
-    notes_out: Sender<Chip, Note>,
-    notes_in: Receiver<Chip, Note>,
-    mail_out: Sender<Chip, u32>,
-    mail_in: Receiver<Chip, u32>,
+    notes_out: Sender<'static, CriticalSectionRawMutex, Note, 4>,
+    notes_in: Receiver<'static, CriticalSectionRawMutex, Note, 4>,
+    mail_out: Sender<'static, CriticalSectionRawMutex, u32, 1>,
+    mail_in: Receiver<'static, CriticalSectionRawMutex, u32, 1>,
     rx: UartRx,
     tx: UartTx,
 }
@@ -129,7 +130,7 @@ impl Side {
             Claim::LongCounterAgrees => time::long_counter_agrees(),
             Claim::OneLineStands => time::one_line_stands(self).await,
             Claim::TimersFireInOrder => time::timers_fire_in_order().await,
-            Claim::MailboxLosesNothing => mail::loses_nothing(self).await,
+            Claim::ChannelLosesNothing => mail::loses_nothing(self).await,
             Claim::WakesCrossCores => mail::wakes_cross_cores(self).await,
             Claim::LinkCarries64K => link::carries_64k(self).await,
             Claim::SlowReaderLosesNothing => link::slow_reader_loses_nothing(self).await,
@@ -186,14 +187,11 @@ fn spawn<S>(spawner: Spawner, task: Result<embassy_executor::SpawnToken<S>, emba
 #[cortex_m_rt::entry]
 fn main() -> ! {
     static EXECUTORS: [StaticCell<Executor<Chip>>; 2] = [const { StaticCell::new() }; 2];
-    static NOTES: [StaticCell<Mailbox<Note, 4>>; 2] = [const { StaticCell::new() }; 2];
-    static MAIL: [StaticCell<Mailbox<u32, 2>>; 2] = [const { StaticCell::new() }; 2];
+    // For each core, what the other one sends to it.
+    static NOTES: [Channel<CriticalSectionRawMutex, Note, 4>; 2] = [const { Channel::new() }; 2];
+    static MAIL: [Channel<CriticalSectionRawMutex, u32, 1>; 2] = [const { Channel::new() }; 2];
     platform::init();
     let (zero, one) = (CoreId::ZERO, CoreId::ONE);
-    let (notes_to_1, notes_at_1) = NOTES[0].init(Mailbox::new()).open(zero, one).expect("a mailbox");
-    let (notes_to_0, notes_at_0) = NOTES[1].init(Mailbox::new()).open(one, zero).expect("a mailbox");
-    let (mail_to_1, mail_at_1) = MAIL[0].init(Mailbox::new()).open(zero, one).expect("a mailbox");
-    let (mail_to_0, mail_at_0) = MAIL[1].init(Mailbox::new()).open(one, zero).expect("a mailbox");
     let (rx1, tx1) = uart::open(1, 115_200).expect("UART1 is free");
     let (rx2, tx2) = uart::open(2, 115_200).expect("UART2 is free");
 
@@ -202,10 +200,10 @@ fn main() -> ! {
             let (rx, tx) = (rx2.claim(), tx2.claim());
             let side = Side {
                 core: one,
-                notes_out: notes_to_0,
-                notes_in: notes_at_1,
-                mail_out: mail_to_0,
-                mail_in: mail_at_1,
+                notes_out: NOTES[0].sender(),
+                notes_in: NOTES[1].receiver(),
+                mail_out: MAIL[0].sender(),
+                mail_in: MAIL[1].receiver(),
                 rx,
                 tx,
             };
@@ -217,10 +215,10 @@ fn main() -> ! {
         let (rx, tx) = (rx1.claim(), tx1.claim());
         let side = Side {
             core: zero,
-            notes_out: notes_to_1,
-            notes_in: notes_at_0,
-            mail_out: mail_to_1,
-            mail_in: mail_at_0,
+            notes_out: NOTES[1].sender(),
+            notes_in: NOTES[0].receiver(),
+            mail_out: MAIL[1].sender(),
+            mail_in: MAIL[0].receiver(),
             rx,
             tx,
         };

@@ -68,12 +68,12 @@ mod tests {
     #[test]
     fn flash_and_ram_are_counts_and_logs_are_apart() {
         let (with, without) = (footprint(9000, 5000, 2000), footprint(1000, 1000, 0));
-        let pair = Pair { name: "relay".into(), elf: "relay".into(), with, without, left_over: vec![], parts: vec![] };
+        let pair = Pair { name: "demo".into(), elf: "demo".into(), with, without, left_over: vec![], parts: vec![] };
         let mut section = Section::default();
         add(&mut section, &[pair]);
-        assert_eq!(section.number("flash of the kit, relay"), Some(8000.0));
-        assert_eq!(section.number("RAM of the kit per node, relay"), Some(1000.0));
-        let logs = ["relay", "RAM: log rings"].map(Value::from).into_iter().chain([2000, 0, 2000].map(Value::from));
+        assert_eq!(section.number("flash of the kit, demo"), Some(8000.0));
+        assert_eq!(section.number("RAM of the kit per node, demo"), Some(1000.0));
+        let logs = ["demo", "RAM: log rings"].map(Value::from).into_iter().chain([2000, 0, 2000].map(Value::from));
         assert!(section.tables[0].rows.contains(&logs.collect()), "{:?}", section.tables[0]);
     }
 }

@@ -9,7 +9,6 @@ mod loom;
 mod preempt;
 mod probe;
 mod qemu;
-mod relay;
 mod target;
 mod tutorial;
 mod xtask;
@@ -39,7 +38,6 @@ pub const TIERS: &[Tier] = &[
     explore::TIER,
     preempt::TIER,
     loom::TIER,
-    relay::TIER,
     demo::TIER,
     tutorial::TIER,
     xtask::TIER,

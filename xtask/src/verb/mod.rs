@@ -3,7 +3,6 @@
 mod bench;
 mod demo;
 mod lint;
-mod relay;
 mod rewrite;
 mod setup;
 mod size;
@@ -13,7 +12,6 @@ mod tutorial;
 
 pub use demo::transcript_path as demo_transcript;
 pub use lint::lint_everything;
-pub use relay::transcript_path as relay_transcript;
 
 /// What to do.
 #[derive(clap::Subcommand)]
@@ -25,8 +23,6 @@ pub enum Verb {
     /// Run every command of docs/TUTORIAL.md and check that it prints what stands there.
     #[command(after_help = "Example:\n  cargo xtask tutorial --write")]
     Tutorial(rewrite::Args),
-    /// Run two boards with two cores each and check that every message arrives everywhere.
-    Relay(relay::Args),
     /// Run the tests: all tiers, or the ones named.
     Test(test::Args),
     /// Check format, lints and documentation, warnings denied.
@@ -47,7 +43,6 @@ impl Verb {
             Self::Setup(args) => setup::run(&args),
             Self::Demo(args) => demo::run(&args),
             Self::Tutorial(args) => tutorial::run(&args),
-            Self::Relay(args) => relay::run(&args),
             Self::Test(args) => test::run(&args),
             Self::Lint(args) => lint::run(&args),
             Self::Stock(args) => stock::run(&args),

@@ -1,4 +1,4 @@
-//! What the tests share: a machine made of stub programs, the demo's image with one instruction replaced, processes.
+//! What the tests share: a machine made of stub programs, and processes.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::fs;
@@ -6,8 +6,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 /// This program, as a user runs it.
 pub fn xtask(arguments: &[&str]) -> Command {
@@ -56,9 +54,14 @@ impl Dir {
         self
     }
 
-    /// Runs this program on that machine.
+    /// Runs this program on that machine; it has no other way to get the target for the firmware than rustup.
     pub fn run(&self, arguments: &[&str]) -> Output {
-        xtask(arguments).env("PATH", &self.0).stdin(Stdio::null()).output().unwrap()
+        xtask(arguments)
+            .env("PATH", &self.0)
+            .env("STILLPOINT_TOOLCHAIN", "rustup")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
     }
 }
 
@@ -68,47 +71,15 @@ impl Drop for Dir {
     }
 }
 
-/// The demo's image, built as a user's is.
-pub fn relay() -> Vec<u8> {
-    let built = xtask(&["relay", "--build"]).stderr(Stdio::inherit()).output().unwrap();
-    let path = String::from_utf8(built.stdout).expect("`xtask relay --build` prints a path");
-    fs::read(path.trim_end()).expect("there is a relay demo")
-}
-
-/// `b .`: the core stays where it is for ever.
-pub const LOOP_FOR_EVER: u16 = 0xE7FE;
-/// `udf #0`: no core knows this instruction.
-pub const UNDEFINED: u16 = 0xDE00;
-
-/// The demo's image, as a file, with the first instruction of a function replaced: the first of `functions` that the
-/// optimiser has left in the image.
-pub fn spoiled_relay(dir: &Dir, functions: &[&str], instruction: u16) -> PathBuf {
-    let mut image = relay();
-    let at = {
-        let elf = object::File::parse(&*image).unwrap();
-        let named = |function: &&str| elf.symbols().find(|symbol| symbol.name() == Ok(*function));
-        let symbol = functions.iter().find_map(named).expect("one of the functions exists");
-        let address = symbol.address() & !1;
-        let holds = |section: &object::Section<'_, '_>| {
-            section.file_range().is_some() && (section.address()..section.address() + section.size()).contains(&address)
-        };
-        let section = elf.sections().find(holds).expect("the function has bytes");
-        (section.file_range().unwrap().0 + address - section.address()) as usize
-    };
-    image[at..at + 2].copy_from_slice(&instruction.to_le_bytes());
-    let path = dir.path("relay.elf");
-    fs::write(&path, image).unwrap();
-    path
-}
-
-/// The QEMU processes that are children of `parent`.
-pub fn qemus_of(parent: u32) -> Vec<u32> {
+/// The QEMU processes that were started in the folder of the demo.
+pub fn demo_machines() -> Vec<u32> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("demo");
     let all = fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map_or("", str::trim);
-        field("PPid:") == parent.to_string() && field("Name:").starts_with("qemu-system")
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let is_in_folder = fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+        name.starts_with("qemu-system") && is_in_folder && is_alive(*pid)
     })
     .collect()
 }

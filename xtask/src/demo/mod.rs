@@ -8,4 +8,4 @@ mod transcript;
 pub use program::Program;
 pub use script::play;
 pub use system::SystemFolder;
-pub use transcript::same_story;
+pub use transcript::{excerpt, same_story};

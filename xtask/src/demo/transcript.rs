@@ -16,6 +16,26 @@ pub fn same_story(one: &str, other: &str) -> Result<(), (String, String)> {
     differs.map_or(Ok(()), Err)
 }
 
+/// The part of the demo that the README shows: the breakpoint, and of the cut who holds the token and what is in flight.
+pub fn excerpt(transcript: &str) -> String {
+    let mut shown = String::new();
+    let mut command = "";
+    let mut is_in_flight = false;
+    for line in transcript.lines() {
+        command = line.strip_prefix("$ stillpoint ").unwrap_or(command);
+        is_in_flight = (is_in_flight || line == "in flight") && line != "breakpoints";
+        let is_shown = match command {
+            "cut" => line.starts_with('$') || line.starts_with("  right1   event") || is_in_flight,
+            other => other.starts_with("break "),
+        };
+        if is_shown {
+            shown.push_str(line);
+            shown.push('\n');
+        }
+    }
+    shown
+}
+
 /// A line in which every number that is a word of its own is `#`; in `left0` the digit belongs to the name.
 fn masked(line: &str) -> String {
     let words = line.split(' ').map(|word| {
@@ -38,6 +58,15 @@ mod tests {
         let other = RUN.replace("17", "99").replace("9.8", "11.25").replace("halt 2", "halt 3");
         assert_eq!(same_story(RUN, &other), Ok(()));
         assert_eq!(stable_lines(RUN)[1], "certificate: halt # is one moment of # nodes, in # ms");
+    }
+
+    #[test]
+    fn the_excerpt_is_the_breakpoint_and_what_is_wrong_in_the_cut() {
+        let run = "$ stillpoint up\nboard A\n$ stillpoint break \"x\"\nfired\n$ stillpoint cut\nvalid\nfrontier\n  left0    event 2\n\
+                   \u{20} right1   event 3  here\n      main\nin flight\n  one message\nbreakpoints\n0 fired\n$ stillpoint down\n";
+        let shown =
+            "$ stillpoint break \"x\"\nfired\n$ stillpoint cut\n  right1   event 3  here\nin flight\n  one message\n";
+        assert_eq!(excerpt(run), shown);
     }
 
     #[test]

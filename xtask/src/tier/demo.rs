@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use super::Tier;
 use crate::command;
-use crate::demo::same_story;
+use crate::demo::{excerpt, same_story};
 use crate::verb::demo_transcript;
 use crate::workspace;
 
@@ -26,7 +26,11 @@ fn run() -> anyhow::Result<()> {
         );
     }
     let readme = std::fs::read_to_string(workspace::root().join("README.md")).context("README.md is missing")?;
-    ensure!(readme.contains(&golden), "README.md does not show docs/demo.out as it is; copy it into the README");
+    ensure!(
+        readme.contains(&excerpt(&golden)),
+        "README.md does not show this part of docs/demo.out as it is; copy it into the README:\n{}",
+        excerpt(&golden)
+    );
     println!("{printed}");
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::demo::{Program, SystemFolder, play};
+use crate::demo::{Program, SystemFolder, excerpt, play};
 use crate::firmware::Firmware;
 use crate::qemu;
 use crate::say::say;
@@ -18,7 +18,7 @@ use crate::workspace;
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  cargo xtask demo")]
 pub struct Args {
-    /// Write what is printed to docs/demo.out and the README; the tests compare all three.
+    /// Write what is printed to docs/demo.out, and a part of it to the README; the tests compare all three.
     #[arg(long)]
     write_transcript: bool,
 }
@@ -52,13 +52,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts the new transcript in the place of the old one, also in the README.
+/// Replaces the old transcript by the new one, also the part that the README shows.
 fn write_transcript(new: &str) -> std::io::Result<()> {
     let old = std::fs::read_to_string(transcript_path()).unwrap_or_default();
     let readme = workspace::root().join("README.md");
     let text = std::fs::read_to_string(&readme)?;
     if !old.is_empty() {
-        std::fs::write(readme, text.replace(&old, new))?;
+        std::fs::write(readme, text.replace(&excerpt(&old), &excerpt(new)))?;
     }
     std::fs::write(transcript_path(), new)
 }

@@ -111,3 +111,20 @@ fn more_boards_than_a_system_can_have_are_refused_where_the_first_too_many_is() 
     let said = parse(&boards(10_000)).unwrap_err().to_string();
     assert!(said.contains("there are 10000 boards; a system has at most 32 nodes") && said.contains("b32"), "{said}");
 }
+
+/// Every example parses, and every key that a board, link or node can have stands in a table.
+#[test]
+fn the_reference_of_the_system_file_is_true() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/SYSTEM_FILE.md")).unwrap();
+    let examples: Vec<&str> =
+        page.split("```toml\n").skip(1).map(|part| part.split("```").next().unwrap_or_default()).collect();
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        parse(example).unwrap_or_else(|error| panic!("{error}\n{example}"));
+    }
+    let error = complaint("chip = \"nrf", "chpi = \"nrf");
+    let keys = error.lines().next().and_then(|line| line.split("expected one of ").nth(1)).unwrap();
+    for key in keys.split(", ") {
+        assert!(page.contains(&format!("| {key} |")), "{key} is missing in the table");
+    }
+}

@@ -8,6 +8,8 @@ use crate::NodeId;
 use core::cmp::Ordering;
 
 const COUNT_BITS: u32 = 24;
+/// How many epochs what is known of a node may lie behind before it is brought forward: half of those that compare.
+const REACH: u32 = 64;
 
 /// The number of an event at its node: epoch and count in one word.
 ///
@@ -42,6 +44,12 @@ impl EventNumber {
     pub const fn next_epoch(self) -> Self {
         let epoch = self.epoch().wrapping_add(1);
         Self((if epoch == 0 { 1 } else { epoch as u32 }) << COUNT_BITS)
+    }
+
+    /// The number before the first event of its epoch; 1 in epoch 0, where that number would be 0.
+    const fn epoch_start(self) -> Self {
+        let start = self.0 & !((1 << COUNT_BITS) - 1);
+        Self(if start == 0 { 1 } else { start })
     }
 
     /// Whether `self` comes after `other`. Every number comes after 0, which no event has.
@@ -137,6 +145,22 @@ impl<const N: usize> VectorClock<N> {
                 *entry = next.0;
             }
         }
+    }
+
+    /// Brings what is known of `node` forward to the beginning of the epoch that it says it is in, if that is more than 64
+    /// epochs ahead. Returns whether it did.
+    ///
+    /// Numbers compare within 128 epochs. A node that is reset again and again and sends nothing says only hello to its
+    /// peers; without this, what they know of an early life would compare as newer than a late one.
+    pub(crate) fn bring_forward(&mut self, node: NodeId, present: EventNumber) -> bool {
+        let Some(entry) = self.entries.get_mut(usize::from(node.0)).filter(|entry| **entry != 0) else { return false };
+        let start = present.epoch_start();
+        let is_behind = start.is_ahead_of(EventNumber(*entry)) && start.0.wrapping_sub(*entry) > REACH << COUNT_BITS;
+        if present.0 == 0 || !is_behind {
+            return false;
+        }
+        *entry = start.0;
+        true
     }
 
     /// Learns everything `other` knows.
@@ -281,6 +305,24 @@ mod tests {
         let mut clock = VectorClock::from_entries([0x0300_0007, 0]);
         clock.start_epoch_after(A, EventNumber(0x0100_0009));
         assert_eq!(clock.get(A), EventNumber(0x0300_0007));
+    }
+
+    #[test]
+    fn only_what_lies_far_behind_is_brought_forward_and_nothing_goes_back() {
+        let known = 0x0300_0007;
+        let after = |known: u32, present: u32| {
+            let mut clock = VectorClock::from_entries([known, 9]);
+            let moved = clock.bring_forward(A, EventNumber(present));
+            assert_eq!((clock.get(B), clock.get(A).0 != known), (EventNumber(9), moved));
+            clock.get(A).0
+        };
+        assert_eq!(after(known, 0x4300_0005), known, "64 epochs");
+        assert_eq!(after(known, 0x4400_0005), 0x4400_0000, "65 epochs: its beginning, not what happened in it");
+        assert_eq!(after(known, 0x8200_0005), 0x8200_0000);
+        assert_eq!(after(known, 0x8400_0005), known, "an older life");
+        assert_eq!(after(0, 0x4400_0005), 0, "nothing is known, which stays older than all");
+        assert_eq!(after(known, 0), known, "it has not started");
+        assert_eq!(after(0xB000_0007, 0x0000_0005), 1, "no event has the number 0");
     }
 
     #[test]

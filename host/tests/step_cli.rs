@@ -69,6 +69,19 @@ fn a_step_shows_the_event_where_it_happened_and_nothing_else_ran() {
     bench.expect_progress();
 }
 
+/// The line that sets a watch, not the one that declares it.
+#[test]
+fn a_step_to_a_watch_names_the_line_that_set_it() {
+    const SOURCE: &str = include_str!("../../target-agent/examples/token_ring.rs");
+    let bench = stopped_at("token_ring", "left0:recv(ring)");
+    for setter in ["holding.set(1);", "lap.set(token.lap as i32);"] {
+        let line = 1 + SOURCE.lines().position(|line| line.contains(setter)).expect("the demo sets the watch");
+        let step = bench.run(["step", "left0", "--json"]).expect(0).json();
+        let place = step["steps"][0]["stepped"][0]["place"].as_str().unwrap_or_default().to_owned();
+        assert!(place.ends_with(&format!("token_ring.rs:{line}")), "{setter} is at line {line}: {step:#}");
+    }
+}
+
 #[test]
 fn next_stops_the_successor_at_the_message_before_it_acts() {
     let bench = stopped_at("token_ring", "left0:trace(\"token taken\")");

@@ -29,6 +29,15 @@ pub enum Note {
         /// Its first event in the epoch.
         number: u32,
     },
+    /// The node was reset so often that its first and last events do not compare: see [`EventNumber`](stillpoint_core::EventNumber).
+    ManyResets {
+        /// Which node.
+        node: u8,
+        /// Its first event in the trace.
+        first: u32,
+        /// Its first event that does not compare with that one.
+        number: u32,
+    },
     /// Records in front of the first sync record: their numbers are not known, so they are not among the events.
     Unplaced {
         /// Whose.
@@ -101,6 +110,12 @@ impl Note {
             Self::Reset { node, number } => {
                 format!("{}: reset, as {}", name(node), header.event_name(EventId { node: *node, number: *number }))
             }
+            Self::ManyResets { node, first, number } => format!(
+                "{}: {} and {} are 128 or more resets apart, so their order is not known; record such a run in parts",
+                name(node),
+                header.event_name(EventId { node: *node, number: *first }),
+                header.event_name(EventId { node: *node, number: *number }),
+            ),
             Self::Unplaced { node, records } => {
                 format!("{}: {records} records lie before the first sync record and are left out", name(node))
             }

@@ -56,12 +56,12 @@ impl Shown {
 }
 
 impl Shown {
-    /// What a picture writes beside the event: its role and its line of source.
+    /// What a picture writes beside the event: its role, and its line of source or where its watch or call is declared.
     #[must_use]
     pub fn beside(&self) -> String {
-        let place = self.place.as_ref().or(self.declared.as_ref());
-        let parts = [Some(&self.role).filter(|role| !role.is_empty()), place];
-        parts.into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
+        let declared = self.declared.as_ref().map(|place| format!("declared at {place}"));
+        let role = Some(self.role.clone()).filter(|role| !role.is_empty());
+        [role, self.place.clone().or(declared)].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -93,5 +93,41 @@ impl fmt::Display for Shown {
         }
         writeln!(f)?;
         if self.past.is_empty() { Ok(()) } else { writeln!(f, "      knew of {}", self.past.join(", ")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BoardInfo, NameInfo, Sketch};
+
+    /// A watch that is declared at line 3 and set, then a tracepoint at line 7.
+    fn history() -> History {
+        let mut sketch = Sketch::new(&["a"]);
+        let name = |kind: &str, text: &str, place: &str| NameInfo {
+            kind: kind.into(),
+            number: 0,
+            text: text.into(),
+            place: Some(place.into()),
+        };
+        let names = vec![name("watch", "x", "main.rs:3"), name("trace", "t", "main.rs:7")];
+        sketch.header().boards = vec![BoardInfo { names, ..BoardInfo::default() }];
+        sketch.header().nodes[0].watches = vec![0];
+        sketch.event(0, stillpoint_core::Event { kind: EventKind::Watch, arg: 0, value: 5 });
+        sketch.local(0, 0);
+        sketch.history()
+    }
+
+    /// The record of a watch does not say which line set it.
+    #[test]
+    fn the_declaration_of_a_watch_is_called_that_and_is_never_given_as_the_line_of_the_event() {
+        let history = history();
+        let set = Shown::new(&history, 0, "first");
+        assert_eq!((set.place.as_deref(), set.declared.as_deref()), (None, Some("main.rs:3")));
+        assert!(set.to_string().ends_with("  first  declared at main.rs:3\n"), "{set}");
+        assert_eq!(set.beside(), "first, declared at main.rs:3");
+        let traced = Shown::new(&history, 1, "");
+        assert_eq!((traced.place.as_deref(), traced.declared.as_deref()), (Some("main.rs:7"), None));
+        assert_eq!(traced.beside(), "main.rs:7");
     }
 }

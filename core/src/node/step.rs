@@ -324,6 +324,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
                 (*count, end.opened) = (0, opened);
             }
         }
+        self.hear_number(port, hello.number);
         let restarted = self.learn_own_number(hello.of_you);
         self.halting.hear_of(hello.last_halt);
         let mut effects = match restarted {
@@ -347,6 +348,14 @@ impl<const N: usize, const P: usize> Node<N, P> {
             effects.releases = effects.releases.with(port);
         }
         Ok(effects)
+    }
+
+    /// A peer says where it stands. Lives of it in which it sent nothing must not leave the window in which numbers compare.
+    fn hear_number(&mut self, port: PortId, number: EventNumber) {
+        let Some(peer) = self.ports.get(usize::from(port.0)).map(|port| port.said.peer) else { return };
+        if self.clock.bring_forward(peer, number) {
+            self.note_raised(1 << (peer.0 & 31));
+        }
     }
 
     /// A peer knows more of this node than it does itself: it restarted, and moves above what is known.

@@ -11,12 +11,18 @@ const OUT: PortId = PortId(0);
 const IN: PortId = PortId(1);
 const ROOM: usize = Node::<2>::STAMP_ROOM;
 
+/// A node with a channel each way to its peer, not started.
+fn connected(me: NodeId, peer: NodeId) -> Node<2> {
+    let mut node = Node::new(me, StampKind::Vector).unwrap();
+    node.connect(OUT, Direction::Out, peer).unwrap();
+    node.connect(IN, Direction::In, peer).unwrap();
+    node
+}
+
 /// Two nodes with a channel each way, both running.
 fn pair() -> [Node<2>; 2] {
     [(A, B), (B, A)].map(|(me, peer)| {
-        let mut node = Node::new(me, StampKind::Vector).unwrap();
-        node.connect(OUT, Direction::Out, peer).unwrap();
-        node.connect(IN, Direction::In, peer).unwrap();
+        let mut node = connected(me, peer);
         let _ = node.step(Input::start()).unwrap();
         node
     })
@@ -376,4 +382,32 @@ fn a_link_that_comes_back_after_a_count_ran_into_the_next_epoch_counts_its_messa
     let _ = b.step(Input::LinkDown { port: IN }).unwrap();
     let _ = b.step(Input::Hello { port: IN, hello: of_a, resumed: true }).unwrap();
     assert_eq!((a.count(OUT), b.count(IN)), (Some(1), Some(1)));
+}
+
+/// Numbers compare within 128 epochs.
+#[test]
+fn every_life_of_a_node_that_only_says_hello_is_newer_to_a_peer_that_runs_on() {
+    let [mut a, mut b] = pair();
+    let _ = deliver(send(&mut b), &mut a);
+    let heard = a.clock().get(B);
+    for life in 1..=600 {
+        let before = b.number();
+        b = connected(B, A);
+        // The peer greets first, then the node starts above what its memory knows and says where it stands.
+        for (own, peer) in [(OUT, IN), (IN, OUT)] {
+            let hello = a.hello(peer).unwrap();
+            let _ = b.step(Input::Hello { port: own, hello, resumed: false }).unwrap();
+        }
+        let _ = b.step(Input::Start { known: before }).unwrap();
+        for (own, peer) in [(OUT, IN), (IN, OUT)] {
+            let hello = b.hello(own).unwrap();
+            let _ = a.step(Input::Hello { port: peer, hello, resumed: false }).unwrap();
+        }
+        assert_eq!(b.number(), before.next_epoch().next(), "life {life} begins the epoch after the last");
+        assert!(b.number().is_newer_than(a.clock().get(B)), "life {life}");
+    }
+    assert!(!a.clock().get(B).is_newer_than(b.number()) && a.clock().get(B) != heard);
+    let message = send(&mut b);
+    let _ = deliver(message, &mut a);
+    assert_eq!(a.clock().get(B), b.number());
 }

@@ -192,6 +192,19 @@ impl CausalOrder {
                 session.ordinal = state.ordinal;
             }
         }
+        if lived {
+            self.note_many_resets(node, number);
+        }
+    }
+
+    /// Says once that a node has left the window in which its events compare.
+    fn note_many_resets(&mut self, node: usize, number: u32) {
+        let is_outside = |first: &u32| *first != 0 && number.wrapping_sub(*first) >= 1 << 31;
+        let Some(first) = self.nodes[node].first.filter(is_outside) else { return };
+        let node = node as u8;
+        if !self.notes.iter().any(|note| matches!(note, Note::ManyResets { node: of, .. } if *of == node)) {
+            self.notes.push(Note::ManyResets { node, first, number });
+        }
     }
 
     /// What follows from knowing an event of another node: all that happened before the life it is in.

@@ -209,3 +209,25 @@ fn what_a_life_knew_that_was_lost_before_the_first_record_is_not_known() {
         assert_eq!(pasts, [(0, unread), (1, unread)], "{first:?}");
     }
 }
+
+/// Numbers compare within 128 epochs.
+#[test]
+fn a_node_that_is_reset_too_often_for_its_numbers_to_compare_is_named_once() {
+    let header = Sketch::new(&["a", "b"]).header().clone();
+    let notes = |lives: u32| {
+        let mut order = CausalOrder::new(&header);
+        for epoch in 0..lives {
+            let event = Event::new(EventKind::Reset, epoch as u16);
+            let record =
+                Record { event, number: EventNumber(epoch << 24 | 1), time: Ticks(epoch.into()), message: None };
+            order.push(0, 0, Item::Record(record), &mut |_, _| {});
+        }
+        order.finish(&mut |_, _| {});
+        let many = order.notes().iter().filter(|note| matches!(note, Note::ManyResets { .. }));
+        many.map(|note| note.say(&header)).collect::<Vec<_>>()
+    };
+    assert_eq!(notes(128), Vec::<String>::new());
+    let said =
+        "a: a#1 and a@128#1 are 128 or more resets apart, so their order is not known; record such a run in parts";
+    assert_eq!(notes(250), [said]);
+}

@@ -86,13 +86,14 @@ impl Retained {
         let word = u32::from_le_bytes([memory.epoch, memory.boots, low, high]);
         let mut words = [word; WORDS];
         words[1..].copy_from_slice(&memory.recording.to_words());
+        let sum = check_of(words);
         for [places @ .., check] in &self.0 {
             for (place, word) in places.iter().zip(words) {
                 place.store(word, Ordering::Relaxed);
             }
             // Not merged with the other copy: a reset between the two must find one of them whole.
             crate::sync::atomic::compiler_fence(Ordering::SeqCst);
-            check.store(check_of(words), Ordering::Relaxed);
+            check.store(sum, Ordering::Relaxed);
             crate::sync::atomic::compiler_fence(Ordering::SeqCst);
         }
     }

@@ -101,7 +101,7 @@ impl Log {
 
     #[inline(never)]
     fn push(&mut self, node: &Node<4>, event: Event, ticks: Ticks<u32>) {
-        self.writer.push(&RING, &event, self.writer.time_after(ticks), &node.standing());
+        self.writer.push_with_context(&RING, &event, self.writer.time_after(ticks), &node.standing());
     }
 }
 

@@ -49,10 +49,11 @@ pub enum ResumeTo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Phase {
-    /// Listening for what its peers know of it, before its first event.
-    Starting,
+    // The first, so that its tag is 0: whether a node runs is asked at every event.
     /// The application runs.
     Running,
+    /// Listening for what its peers know of it, before its first event.
+    Starting,
     /// Stopped alone by a delayed halt; everybody else runs on.
     Suspended,
     /// Its application crashed and does not run again before a reset; the node still takes part in halts.

@@ -222,7 +222,8 @@ impl Recording {
     #[inline(always)]
     pub const fn records(&self, event: &Event) -> bool {
         match event.kind {
-            EventKind::Local => self.actions >> (event.arg & 31) & 1 != 0,
+            // A rotation takes its distance modulo 32 by itself.
+            EventKind::Local => self.actions.rotate_right(event.arg as u32) & 1 != 0,
             kind => self.kinds.contains(kind),
         }
     }

@@ -196,6 +196,9 @@ pub struct Piece {
 }
 
 /// A record being written; it is visible to the reader only after `commit`.
+///
+/// Given away by value: one whose address is known would be kept in memory.
+#[derive(Clone, Copy)]
 pub(crate) struct Entry<'a, const S: usize> {
     ring: &'a LogRing<S>,
     at: u32,
@@ -233,22 +236,19 @@ impl<const S: usize> Entry<'_, S> {
 
     /// Words, the lowest byte first: a head, two slices, and as many origins as the last slice has words.
     #[inline(always)]
-    pub(crate) fn put_words(&mut self, head: [u32; HEAD], slices: [&[u32]; 2], origins: &impl Origins) {
+    pub(crate) fn put_words(self, head: [u32; HEAD], slices: [&[u32]; 2], origins: &impl Origins) -> Self {
         let [clock, counts] = slices;
         let count = (HEAD + clock.len() + 2 * counts.len()) as u32 * 4;
         let from = (self.at & LogRing::<S>::MASK) as usize;
-        let straight = self.ring.bytes.get(from..from.wrapping_add(count as usize)).unwrap_or_default();
-        let Some((places_of_head, places)) = straight.as_chunks::<4>().0.split_first_chunk() else {
+        let straight = self.ring.bytes.get(from..from.wrapping_add(count as usize));
+        let split = straight.and_then(|straight| straight.as_chunks::<4>().0.split_first_chunk());
+        let Some((places_of_head, places)) = split else {
             let [first, second, third, fourth, fifth] = head;
-            // One by one, from registers: an array in memory would be made on the usual way, too.
-            self.put_word_round(first);
-            self.put_word_round(second);
-            self.put_word_round(third);
-            self.put_word_round(fourth);
-            self.put_word_round(fifth);
-            self.put_words_round(clock.iter().copied());
-            self.put_words_round(counts.iter().copied());
-            return self.put_words_round(origins.origins().chain(core::iter::repeat(0)).take(counts.len()));
+            // Each by itself, from registers: an array in memory would be made on the usual way, too.
+            let entry = self.put_word_round(first).put_word_round(second).put_word_round(third);
+            let entry = entry.put_word_round(fourth).put_word_round(fifth);
+            let entry = entry.put_words_round(clock.iter().copied()).put_words_round(counts.iter().copied());
+            return entry.put_words_round(origins.origins().chain(core::iter::repeat(0)).take(counts.len()));
         };
         store_head(places_of_head, head);
         let (places_of_clock, places) = places.split_at_checked(clock.len()).unwrap_or_default();
@@ -260,19 +260,20 @@ impl<const S: usize> Entry<'_, S> {
             store_word(count_place, *count);
             store_word(origin_place, origins.next().unwrap_or(0));
         }
-        self.at = self.at.wrapping_add(count);
+        Self { at: self.at.wrapping_add(count), ..self }
     }
 
     #[cold]
     #[inline(never)]
-    fn put_words_round(&mut self, words: impl Iterator<Item = u32>) {
-        words.for_each(|word| self.put_word_round(word));
+    fn put_words_round(self, words: impl Iterator<Item = u32>) -> Self {
+        words.fold(self, Self::put_word_round)
     }
 
     #[cold]
     #[inline(never)]
-    fn put_word_round(&mut self, word: u32) {
+    fn put_word_round(mut self, word: u32) -> Self {
         word.to_le_bytes().into_iter().for_each(|byte| self.put(byte));
+        self
     }
 
     #[inline(always)]
@@ -322,12 +323,12 @@ impl Quarters {
     /// Makes room for `room` bytes of this entry behind the present quarter.
     #[cold]
     #[inline(never)]
-    pub(crate) fn extend<const S: usize>(&mut self, entry: &Entry<'_, S>, room: u32) {
+    pub(crate) fn extend<const S: usize>(&mut self, entry: Entry<'_, S>, room: u32) {
         self.free(entry, room);
     }
 
     /// Begins a quarter with this entry, which needs `room` bytes.
-    pub(crate) fn begin<const S: usize>(&mut self, entry: &Entry<'_, S>, room: u32) {
+    pub(crate) fn begin<const S: usize>(&mut self, entry: Entry<'_, S>, room: u32) {
         let length = room.max(S as u32 / 4);
         self.limit = entry.at.wrapping_add(length);
         let Some(_) = self.count else {
@@ -347,7 +348,7 @@ impl Quarters {
 
     /// Gives up quarters until `length` bytes from the entry on are free.
     #[inline(never)]
-    fn free<const S: usize>(&mut self, entry: &Entry<'_, S>, length: u32) {
+    fn free<const S: usize>(&mut self, entry: Entry<'_, S>, length: u32) {
         let end = entry.at.wrapping_add(length);
         let mut oldest = if self.count.is_none() { entry.at } else { entry.ring.oldest() };
         while end.wrapping_sub(oldest) > S as u32 {
@@ -377,7 +378,14 @@ fn store_head([a, b, c, d, e]: &[[AtomicU8; 4]; HEAD], [first, second, third, fo
 
 #[inline(always)]
 fn store_words(places: &[[AtomicU8; 4]], words: &[u32]) {
-    for (place, word) in places.iter().zip(words) {
+    let ((places, last_places), (words, last_words)) = (places.as_chunks(), words.as_chunks());
+    for ([a, b, c, d], [first, second, third, fourth]) in places.iter().zip(words) {
+        store_word(a, *first);
+        store_word(b, *second);
+        store_word(c, *third);
+        store_word(d, *fourth);
+    }
+    for (place, word) in last_places.iter().zip(last_words) {
         store_word(place, *word);
     }
 }
@@ -401,7 +409,7 @@ mod tests {
         let room = bytes.len() as u32;
         let entry = quarters.open(ring, room).or_else(|| {
             let entry = quarters.turn(ring, room)?;
-            quarters.begin(&entry, room);
+            quarters.begin(entry, room);
             Some(entry)
         });
         let Some(mut entry) = entry else { return false };

@@ -201,9 +201,27 @@ impl<const N: usize> LogWriter<N> {
         now: Ticks<u32>,
         standing: &Standing<'_, impl Origins>,
     ) {
-        let (number, is_first) = (standing.number.0, begins_session(event, standing));
-        let plain =
-            number == self.expected && number != self.sync_at && !standing.recording.carries_causes() && !is_first;
+        if !self.push_plain(ring, event, now, standing) {
+            self.push_with_context(ring, event, now, standing);
+        }
+    }
+
+    /// Writes `event` if its record needs no context. False, and nothing has changed, if it takes
+    /// [`push_with_context`](Self::push_with_context).
+    #[must_use]
+    #[inline(always)]
+    pub fn push_plain<const S: usize>(
+        &mut self,
+        ring: &LogRing<S>,
+        event: &Event,
+        now: Ticks<u32>,
+        standing: &Standing<'_, impl Origins>,
+    ) -> bool {
+        let number = standing.number.0;
+        let plain = number == self.expected
+            && number != self.sync_at
+            && !standing.recording.carries_causes()
+            && !begins_session(event, standing);
         if plain
             && counts(event.kind)
             && let Some(mut entry) = ring.open(PLAIN_MAX, self.quarters.limit())
@@ -214,9 +232,9 @@ impl<const N: usize> LogWriter<N> {
             entry.commit();
             self.last = number;
             self.expected = number.wrapping_add(1);
-            return;
+            return true;
         }
-        self.push_with_context(ring, event, now, standing, is_first);
+        false
     }
 
     /// Has the next record take the long way, on which the sync record is written.
@@ -234,25 +252,22 @@ impl<const N: usize> LogWriter<N> {
         self.call_for_sync();
     }
 
+    /// Writes `event`, which happened at `now`, with whatever is to be told before it. Does for any event what [`push`](Self::push) does;
+    /// for callers to whom [`push_short`](Self::push_short) or [`push_plain`](Self::push_plain) said no.
     // Inlined always: where the node stands is then read where it is needed, not put together first.
     #[inline(always)]
-    fn push_with_context<const S: usize>(
+    pub fn push_with_context<const S: usize>(
         &mut self,
         ring: &LogRing<S>,
         event: &Event,
         now: Ticks<u32>,
         standing: &Standing<'_, impl Origins>,
-        is_first: bool,
     ) {
         let (number, causes) = (standing.number.0, standing.recording.carries_causes());
-        if causes {
-            if standing.recording.leaves_out(event) {
-                // The next record says that it was skipped, and its time counts from the last record.
-                self.left_out = now.wrapping_since(self.time.low());
-                return;
-            }
-            self.left_out = Ticks(0);
+        if causes && self.leave_out(event, now, standing.recording) {
+            return;
         }
+        let is_first = begins_session(event, standing);
         let words = HEAD + standing.clock.len() + 2 * standing.counts.len();
         let sync = 4 * words as u32;
         let room = PLAIN_MAX + sync.max(CAUSES_MAX + (standing.clock.len() * varint::MAX_LEN) as u32);
@@ -266,14 +281,14 @@ impl<const N: usize> LogWriter<N> {
         let mut syncs = called_for || is_due && entry.is_straight(sync);
         if turns && !syncs {
             // Nothing may be left in front of it, and then it needs its sync record wherever that lies.
-            self.quarters.extend(&entry, room);
+            self.quarters.extend(entry, room);
             syncs = entry.is_oldest();
         }
         let difference = if syncs {
             if turns {
-                self.quarters.begin(&entry, room);
+                self.quarters.begin(entry, room);
             }
-            self.put_sync(&mut entry, now, standing);
+            entry = self.put_sync(entry, now, standing);
             0
         } else {
             if is_due {
@@ -297,6 +312,16 @@ impl<const N: usize> LogWriter<N> {
         self.last = number;
         // Where records say what changed, every one takes this way: no number that comes is the last but one.
         self.expected = if causes { number.wrapping_sub(1) } else { number.wrapping_add(1) };
+    }
+
+    /// Leaves out an event that is not named. False if it is to be recorded.
+    #[cold]
+    #[inline(never)]
+    fn leave_out(&mut self, event: &Event, now: Ticks<u32>, recording: &Recording) -> bool {
+        let leaves_out = recording.leaves_out(event);
+        // The next record says that it was skipped, and its time counts from the last record.
+        self.left_out = if leaves_out { now.wrapping_since(self.time.low()) } else { Ticks(0) };
+        leaves_out
     }
 
     /// Moves the time on; by how much.
@@ -339,12 +364,12 @@ impl<const N: usize> LogWriter<N> {
 
     /// Where the node stands with the record that follows. Words as they are: it takes the same time whatever they say.
     #[inline(always)]
-    fn put_sync<const S: usize>(
+    fn put_sync<'a, const S: usize>(
         &mut self,
-        entry: &mut Entry<'_, S>,
+        entry: Entry<'a, S>,
         now: Ticks<u32>,
         standing: &Standing<'_, impl Origins>,
-    ) {
+    ) -> Entry<'a, S> {
         self.sync_at = standing.number.0.wrapping_add(Self::SYNC_EVERY);
         self.sync_due = false;
         // The record that follows has a time difference of zero.
@@ -353,7 +378,7 @@ impl<const N: usize> LogWriter<N> {
         let mode = standing.recording.mode() as u8 | causes;
         let head = u32::from_le_bytes([SYNC, mode, standing.clock.len() as u8, standing.counts.len() as u8]);
         let first: [u32; HEAD] = [head, standing.number.0, now.0, (self.time.0 >> 32) as u32, self.records()];
-        entry.put_words(first, [standing.clock, standing.counts], standing.origins);
+        entry.put_words(first, [standing.clock, standing.counts], standing.origins)
     }
 }
 

@@ -120,7 +120,8 @@ impl<const N: usize, const P: usize> Node<N, P> {
     /// Whether nothing calls for a step, whatever the event.
     #[inline(always)]
     fn is_plain(&self) -> bool {
-        self.halting.is_running() && !self.predicates.has_carry()
+        // Not `&&`: both are bytes that must be 0, which is one comparison.
+        self.halting.is_running() & !self.predicates.has_carry()
     }
 
     /// Counts an event and evaluates what is armed.

@@ -20,6 +20,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
         }
         // A refusal is the host's to know, by the answer: it is not counted among the steps that the node refused.
         let effects = self.node.step(Input::Command(command))?;
+        self.is_recording_told &= !matches!(command, Command::Record(_));
         self.settle_all::<P, LOG>(ring, effects);
         Ok(())
     }

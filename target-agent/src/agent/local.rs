@@ -31,6 +31,8 @@ pub(super) struct Local<const N: usize, const PORTS: usize> {
     pub lost: [u32; PORTS],
     /// What the memory that survives a reset holds.
     pub memory: Memory,
+    /// Whether the control block says what the node records. Only a command changes that.
+    pub is_recording_told: bool,
     pub ports: u8,
     pub watches: u8,
     /// Steps that the node refused.
@@ -93,6 +95,7 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
             base: [0; PORTS],
             lost: [0; PORTS],
             memory: Memory::NOTHING,
+            is_recording_told: false,
             ports: 0,
             watches: 0,
             refused: 0,
@@ -126,11 +129,11 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     pub fn retain<P: Platform>(&mut self) {
         // Before it starts, a node is in no epoch; but it may halt.
         let epoch = if self.node.phase().has_started() { self.node.number().epoch() } else { self.memory.epoch };
-        let (last_halt, recording) = (self.node.last_halt(), self.node.recording());
-        let memory = Memory { epoch, last_halt, recording, ..self.memory };
-        if memory != self.memory {
-            self.memory = memory;
-            P::retained().write(memory);
+        let last_halt = self.node.last_halt();
+        if epoch != self.memory.epoch || last_halt != self.memory.last_halt || !self.is_recording_told {
+            let recording = self.node.recording();
+            self.memory = Memory { epoch, last_halt, recording, ..self.memory };
+            P::retained().write(self.memory);
         }
     }
 

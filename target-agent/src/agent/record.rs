@@ -65,7 +65,17 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
 
     #[inline(never)]
     pub(super) fn push<const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event, ticks: Ticks<u32>) {
-        self.writer.push(ring, &event, self.writer.time_after(ticks), &self.node.standing());
+        let now = self.writer.time_after(ticks);
+        if !self.writer.push_plain(ring, &event, now, &self.node.standing()) {
+            self.push_rarely(ring, event, now);
+        }
+    }
+
+    /// In a function of its own: a short record that needs a sync record comes here without another look at what is plain.
+    #[cold]
+    #[inline(never)]
+    fn push_rarely<const LOG: usize>(&mut self, ring: &LogRing<LOG>, event: Event, now: Ticks<u32>) {
+        self.writer.push_with_context(ring, &event, now, &self.node.standing());
     }
 
     /// The same for what has a short record, of which `first` is the first byte.
@@ -87,14 +97,15 @@ impl<const N: usize, const PORTS: usize> Local<N, PORTS> {
     #[cold]
     #[inline(never)]
     fn push_long<const LOG: usize>(&mut self, ring: &LogRing<LOG>, kind: EventKind, arg: u16, ticks: Ticks<u32>) {
-        self.push(ring, Event::new(kind, arg), ticks);
+        self.push_rarely(ring, Event::new(kind, arg), self.writer.time_after(ticks));
     }
 
     /// The record of the first message from a channel, which says more.
     #[cold]
     #[inline(never)]
     pub(super) fn record_first<P: Platform, const LOG: usize>(&mut self, ring: &LogRing<LOG>, port: PortId) {
-        self.record::<P, LOG>(ring, Event::receive(port));
+        let ticks = self.clock.ticks(P::counter());
+        self.push_long(ring, EventKind::Receive, port.0.into(), ticks);
     }
 
     /// The same for a message.

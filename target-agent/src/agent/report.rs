@@ -51,6 +51,12 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         core::sync::atomic::fence(Ordering::Release);
         self.local.rarely(|local| {
             local.retain::<P>();
+            if !local.is_recording_told {
+                for (word, part) in control.recording.iter().zip(local.node.recording().to_words()) {
+                    set(word, part);
+                }
+                local.is_recording_told = true;
+            }
             let local = &*local;
             let node = &local.node;
             let undelivered = match node.phase() {
@@ -62,9 +68,6 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             set(&control.undelivered, undelivered.0);
             set(&control.up, node.up().0);
             set(&control.refused, local.refused);
-            for (word, part) in control.recording.iter().zip(node.recording().to_words()) {
-                set(word, part);
-            }
             // One reading for both, so that their difference is logical time to the tick.
             let time = P::long_counter();
             set_long(&control.time, time);

@@ -83,17 +83,20 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 
     /// Stands still, if the node does not run. False if it has to and cannot, because the caller interrupted a pump.
     fn stop(&self) -> bool {
-        self.serve_lanes_and_host();
+        let served = self.look_at_lanes_and_host();
         if self.runs() {
+            self.tell(served);
             // It may have been stopped and released again while it pumped a link.
             P::thaw_time();
             return true;
         }
         P::freeze_time();
         if self.is_pumping() {
+            self.tell(served);
             return false;
         }
-        self.publish();
+        // Once, though it is news that the node stands still.
+        self.tell(Served { news: true, ..served });
         if self.drain() {
             self.publish();
         }
@@ -129,11 +132,22 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         matches!(self.phase(), Phase::Running | Phase::Starting | Phase::Faulted)
     }
 
-    /// Looks once at the lanes of this core and at the host's commands, and lets the gate know.
+    /// Looks once at the lanes of this core and at the host's commands, and tells what came of it.
     fn serve_lanes_and_host(&self) {
+        let served = self.look_at_lanes_and_host();
+        self.tell(served);
+    }
+
+    /// Looks once at the lanes of this core and at the host's commands, and lets the gate know.
+    fn look_at_lanes_and_host(&self) -> Served {
         let (news, answer) = self.local.rarely(|local| (self.serve_lanes(local), self.serve_host(local)));
         self.serve_gate();
-        if news || answer.is_some() {
+        Served { news: news || answer.is_some(), answer }
+    }
+
+    /// Publishes where the node stands, if there is news, and answers the host.
+    fn tell(&self, Served { news, answer }: Served) {
+        if news {
             self.publish();
         }
         // Last: whoever sees the answer finds what the command did.
@@ -229,6 +243,14 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 /// Whether a halt takes effect while a link is in use. A fault of the past; see [`Mutant`].
 fn halts_inside_pumps() -> bool {
     mutated(Mutant::HaltInsidePump) || mutated(Mutant::AnyUseIsAPump)
+}
+
+/// What a look at lanes and host found.
+struct Served {
+    /// Whether the node may stand elsewhere than was published.
+    news: bool,
+    /// The answer to the host, if it asked.
+    answer: Option<Answer>,
 }
 
 /// What came of a command.

@@ -11,6 +11,7 @@ mod extract;
 mod flow;
 mod interactions;
 mod pairs;
+mod plan;
 mod program;
 mod recognition;
 mod stability;
@@ -20,6 +21,7 @@ pub use extract::{ExtractError, Extracted, Node, Note, Place, Port, Source, extr
 pub use flow::Flow;
 pub use interactions::Interactions;
 pub use pairs::Pairs;
+pub use plan::{PlanError, plans};
 pub use program::{
     Action, Builder, Channel, ChannelId, Program, ProgramError, Statement, StatementId, Task, TaskId, Watch, WatchId,
 };

@@ -225,6 +225,12 @@ fn releases(program: &Program, from: NodeId, to: NodeId) -> Vec<Release> {
     releases
 }
 
+/// The channels of a release, from the recognising node to the component's.
+pub(crate) fn passes_through(program: &Program, release: Release) -> Vec<ChannelId> {
+    let next = |at: &ChannelId| if *at == release.received { None } else { wire(program, *at) };
+    std::iter::successors(Some(release.sent), next).take(program.channels().len()).collect()
+}
+
 /// The channel on which exactly the messages of `from` are passed on, if a task does nothing else and no other task uses
 /// either channel.
 fn wire(program: &Program, from: ChannelId) -> Option<ChannelId> {

@@ -1,6 +1,6 @@
 //! Commands as words.
 use crate::log::{Recording, RecordingMode};
-use crate::predicate::{Detector, Generation, PROGRAM_BYTES, SlotId};
+use crate::predicate::{Detector, Generation, PROGRAM_BYTES, Plan, SlotId};
 use crate::{Command, HaltId, KindSet};
 use core::fmt;
 
@@ -65,6 +65,7 @@ const INSTALL: u32 = 6;
 const ENABLE: u32 = 7;
 const REMOVE: u32 = 8;
 const REPORT: u32 = 9;
+const PLAN: u32 = 10;
 
 /// Checksum over a command's words and its sequence number; never what zeroed memory holds.
 #[must_use]
@@ -96,12 +97,20 @@ impl CommandWords {
             }
             Command::Install { slot, generation, detector, program } => {
                 bytes.get_mut(..program.len()).ok_or(CommandError::ProgramTooLong)?.copy_from_slice(program);
-                let detector = u32::from(*detector == Detector::Marker);
+                let detector = match detector {
+                    Detector::Causal => 0,
+                    Detector::Marker => 1,
+                    Detector::Simultaneous => 2,
+                };
                 [INSTALL, slot.number().into(), u32::from(generation.0) | detector << 8, program.len() as u32]
             }
             Command::Enable { slot, generation } => [ENABLE, slot.number().into(), generation.0.into(), 0],
             Command::Remove { slot } => [REMOVE, slot.number().into(), 0, 0],
             Command::Report => [REPORT, 0, 0, 0],
+            Command::Plan { slot, generation, plan } => {
+                bytes = plan.to_bytes();
+                [PLAN, slot.number().into(), generation.0.into(), 0]
+            }
         };
         let mut words = [0; Self::LEN];
         let program =
@@ -147,12 +156,21 @@ impl CommandWords {
             INSTALL => Command::Install {
                 slot: slot()?,
                 generation: generation(),
-                detector: if second >> 8 & 1 != 0 { Detector::Marker } else { Detector::Causal },
+                detector: match second >> 8 {
+                    0 => Detector::Causal,
+                    1 => Detector::Marker,
+                    2 => Detector::Simultaneous,
+                    _ => return Err(CommandError::BadArgument),
+                },
                 program: self.program.get(..third as usize).ok_or(CommandError::ProgramTooLong)?,
             },
             ENABLE => Command::Enable { slot: slot()?, generation: generation() },
             REMOVE => Command::Remove { slot: slot()? },
             REPORT => Command::Report,
+            PLAN => {
+                let plan = Plan::from_bytes(&self.program).ok_or(CommandError::BadArgument)?;
+                Command::Plan { slot: slot()?, generation: generation(), plan }
+            }
             _ => return Err(CommandError::UnknownCommand),
         })
     }
@@ -199,6 +217,8 @@ mod tests {
             Command::Enable { slot, generation },
             Command::Remove { slot },
             Command::Report,
+            Command::Install { slot, generation, detector: Detector::Simultaneous, program: &[1] },
+            Command::Plan { slot, generation, plan: Plan { own: Some(2), needs: 5, ..Plan::NOTHING } },
         ] {
             let encoded = CommandWords::encode(&command, 17).unwrap();
             let (words, checksum, sequence) = encoded.as_block();

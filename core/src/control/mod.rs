@@ -29,7 +29,7 @@ pub const MAGIC: u32 = u32::from_le_bytes(*b"STLP");
 pub const BY_DEBUGGER: u32 = 1 << 31;
 
 /// Version of everything in `docs/WIRE.md`: control block, frames, stamps, markers and records.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// An agent exports a symbol of this name, so that a host can refuse an image before it reads a byte of its RAM.
-pub const VERSION_SYMBOL: &str = "STILLPOINT_WIRE_VERSION_3";
+pub const VERSION_SYMBOL: &str = "STILLPOINT_WIRE_VERSION_4";

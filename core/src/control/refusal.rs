@@ -54,10 +54,12 @@ pub enum RefusalCode {
     NoPredicates = 0x109,
     /// The halt is over; the value is the newest halt that the node knows of.
     OldHalt = 0x10A,
+    /// A link of the port in the value began a new session after others, so its counts cannot be compared with theirs.
+    SessionsDiffer = 0x10B,
 }
 
 impl RefusalCode {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Other,
         Self::NotRunning,
         Self::BadProgram,
@@ -69,6 +71,7 @@ impl RefusalCode {
         Self::NoSuchPort,
         Self::NoPredicates,
         Self::OldHalt,
+        Self::SessionsDiffer,
     ];
 }
 
@@ -101,6 +104,7 @@ impl From<StepError> for Refusal {
                 (RefusalCode::OtherGeneration, installed.0.into())
             }
             StepError::OldHalt(known) => (RefusalCode::OldHalt, known.0.into()),
+            StepError::SessionsDiffer(port) => (RefusalCode::SessionsDiffer, port.0.into()),
             _ => (RefusalCode::Other, 0),
         };
         Self { code, value }
@@ -124,6 +128,11 @@ impl fmt::Display for Refusal {
             RefusalCode::OtherGeneration => write!(f, "its slot holds generation {value}: enable that or install anew"),
             RefusalCode::NoSuchWatch => write!(f, "it has no watch {value}: name one that its firmware has opened"),
             RefusalCode::NoSuchPort => write!(f, "it has no port {value}: name one that its firmware has opened"),
+            RefusalCode::SessionsDiffer => write!(
+                f,
+                "a link of its port {value} began a new session after others, so messages cannot be counted from end to end: \
+                 reset all boards together"
+            ),
             RefusalCode::OldHalt => write!(f, "this halt is over: it knows of halt {value}, and the next one is newer"),
             RefusalCode::NoPredicates => {
                 f.write_str("its firmware was built without the feature `predicates`: build it with that")
@@ -146,7 +155,7 @@ mod tests {
             let [error, value] = refusal.to_words();
             assert_eq!(Refusal::from_words(error, value), Some(refusal));
         }
-        for error in [0, 1, 4, 0xFF, 0x10B, u32::MAX] {
+        for error in [0, 1, 4, 0xFF, 0x10C, u32::MAX] {
             assert_eq!(Refusal::from_words(error, 0), None);
         }
     }

@@ -93,7 +93,12 @@ impl SlotState {
     /// The word.
     #[must_use]
     pub const fn to_word(self) -> u32 {
-        let flags = matches!(self.detector, Detector::Marker) as u8 | (self.enabled as u8) << 1;
+        let detector = match self.detector {
+            Detector::Causal => 0,
+            Detector::Marker => 1,
+            Detector::Simultaneous => 4,
+        };
+        let flags = detector | (self.enabled as u8) << 1;
         u32::from_le_bytes([self.phase as u8, self.generation.0, self.stage, flags])
     }
 
@@ -109,10 +114,15 @@ impl SlotState {
             4 => SlotPhase::Removed,
             _ => return None,
         };
-        if stage > MAX_STAGES || flags > 3 {
+        if stage > MAX_STAGES {
             return None;
         }
-        let detector = if flags & 1 != 0 { Detector::Marker } else { Detector::Causal };
+        let detector = match flags & !2 {
+            0 => Detector::Causal,
+            1 => Detector::Marker,
+            4 => Detector::Simultaneous,
+            _ => return None,
+        };
         Some(Self { phase, generation: Generation(generation), stage, detector, enabled: flags & 2 != 0 })
     }
 }
@@ -126,7 +136,7 @@ mod tests {
     fn every_word_that_is_a_state_is_the_word_of_that_state() {
         let mut states = 0;
         for (phase, stage, flags) in
-            (0..=6).flat_map(|phase| (0..=9).flat_map(move |stage| (0..=4).map(move |flags| (phase, stage, flags))))
+            (0..=6).flat_map(|phase| (0..=9).flat_map(move |stage| (0..=8).map(move |flags| (phase, stage, flags))))
         {
             let word = u32::from_le_bytes([phase, 200, stage, flags]);
             if let Some(state) = SlotState::from_word(word) {
@@ -134,7 +144,7 @@ mod tests {
                 states += 1;
             }
         }
-        assert_eq!(states, 5 * 9 * 4);
+        assert_eq!(states, 5 * 9 * 6);
     }
 
     #[test]

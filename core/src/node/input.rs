@@ -1,7 +1,7 @@
 //! What a node is told, what it answers, and what it refuses.
 use crate::log::Recording;
 use crate::predicate::{
-    CarryDecodeError, Detector, EnableError, Generation, InstallError, Reached, SlotId, SlotSet, VerifyError,
+    CarryDecodeError, Detector, EnableError, Generation, InstallError, Plan, Reached, SlotId, SlotSet, VerifyError,
     WatchError,
 };
 use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, PortId, PortSet, StampError};
@@ -159,6 +159,15 @@ pub enum Command<'a> {
     },
     /// Say where the node stands; changes nothing.
     Report,
+    /// Take part in recognising the simultaneous event whose program is installed.
+    Plan {
+        /// Where.
+        slot: SlotId,
+        /// Which use of the slot.
+        generation: Generation,
+        /// The node's part.
+        plan: Plan,
+    },
 }
 
 /// How a node introduces itself when a link comes up.
@@ -382,6 +391,8 @@ pub enum StepError {
     OldHalt(HaltId),
     /// More nodes read a shared object than it has room to remember.
     TooManyReaders,
+    /// The session of this port began after that of another on the way of the same messages, so their counts differ.
+    SessionsDiffer(PortId),
 }
 
 impl fmt::Display for StepError {
@@ -401,6 +412,7 @@ impl fmt::Display for StepError {
             Self::Install(error) => error.fmt(f),
             Self::Enable(error) => error.fmt(f),
             Self::OldHalt(known) => write!(f, "the halt is over: the node knows of halt {}", known.0),
+            Self::SessionsDiffer(port) => write!(f, "a link of port {} began a new session after others", port.0),
             Self::TooManyReaders => crate::shared::TooManyReaders.fmt(f),
         }
     }

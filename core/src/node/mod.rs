@@ -4,6 +4,7 @@ mod access;
 mod fault_tests;
 mod input;
 mod quick;
+mod simultaneous;
 mod step;
 #[cfg(any(test, on_target))]
 mod tests;
@@ -13,7 +14,7 @@ pub use quick::Quick;
 
 use crate::halt::Halting;
 use crate::log::{NOT_STARTED, Origins, Recording, Standing};
-use crate::predicate::{Carry, Predicates, Reached, SlotId};
+use crate::predicate::{Load, Predicates, Reached, SlotId};
 use crate::stamp::Said;
 use crate::{EventNumber, HaltId, HaltMarker, HaltOrder, NodeId, Phase, PortId, PortSet, StampKind, VectorClock};
 
@@ -56,7 +57,10 @@ pub struct Node<const N: usize, const P: usize = 6> {
     /// Messages sent or received on each port in the present pair of epochs.
     counts: [u32; P],
     ports: [Port<N>; P],
+    simultaneous: simultaneous::Simultaneous,
     outgoing: PortSet,
+    /// The outgoing ports whose messages say nothing of a simultaneous event.
+    quick_out: PortSet,
     incoming: PortSet,
     up: PortSet,
     id: NodeId,
@@ -127,12 +131,12 @@ impl core::fmt::Display for ConnectError {
 impl core::error::Error for ConnectError {}
 
 #[cfg(target_pointer_width = "32")]
-// Four bytes of each port say where its session began, which every sync record tells.
-const _: () = assert!(size_of::<Node<4>>() <= 540, "a node of a system of four takes 540 bytes");
+// Four bytes of each port say where its session began, which every sync record tells. A simultaneous event takes 76.
+const _: () = assert!(size_of::<Node<4>>() <= 620, "a node of a system of four takes 620 bytes");
 
 impl<const N: usize, const P: usize> Node<N, P> {
     /// The most bytes that travel with a message.
-    pub const STAMP_ROOM: usize = crate::max_stamp_len(N) + Carry::MAX_BYTES;
+    pub const STAMP_ROOM: usize = crate::max_stamp_len(N) + Load::MAX_BYTES;
 
     /// A node without ports that has not started.
     pub const fn new(id: NodeId, stamps: StampKind) -> Result<Self, ConnectError> {
@@ -147,7 +151,9 @@ impl<const N: usize, const P: usize> Node<N, P> {
             halting: Halting::new(),
             counts: [0; P],
             ports: [const { Port { said: Said::new(NodeId(0)), marker: 0, opened: NOT_STARTED } }; P],
+            simultaneous: simultaneous::Simultaneous::NONE,
             outgoing: PortSet::EMPTY,
+            quick_out: PortSet::EMPTY,
             incoming: PortSet::EMPTY,
             up: PortSet::EMPTY,
             id,
@@ -168,7 +174,10 @@ impl<const N: usize, const P: usize> Node<N, P> {
         }
         self.ports.get_mut(usize::from(port.0)).ok_or(ConnectError::NoSuchPort(port))?.said = Said::new(peer);
         match direction {
-            Direction::Out => self.outgoing = self.outgoing.with(port),
+            Direction::Out => {
+                self.outgoing = self.outgoing.with(port);
+                self.quick_out = self.quick_out.with(port);
+            }
             Direction::In => self.incoming = self.incoming.with(port),
         }
         self.up = self.up.with(port);

@@ -63,7 +63,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let quick = self.is_plain()
             && self.stamps == StampKind::Vector
             && index < P
-            && self.outgoing.0 >> (index & 31) & 1 != 0
+            && self.quick_out.0 >> (index & 31) & 1 != 0
             && stamp.len() == Self::STAMP_ROOM;
         if !quick {
             return None;

@@ -2,7 +2,9 @@
 use super::{Command, Effects, Hello, Input, Node, StepError, Then};
 use crate::halt::Reaction;
 use crate::log::NOT_STARTED;
-use crate::predicate::{self, Carry, EvalContext, EventKey, InstallError, Outcome, Program, Reached, SlotSet};
+use crate::predicate::{
+    self, Carry, EvalContext, EventKey, InstallError, Load, Outcome, Program, Reached, SlotSet, Values,
+};
 use crate::stamp::{self, CARRY};
 use crate::{Event, EventKind, EventNumber, HaltId, HaltMarker, Phase, PortId, PortSet};
 
@@ -63,11 +65,18 @@ impl<const N: usize, const P: usize> Node<N, P> {
     /// Counts an event, decides whether it is recorded, and evaluates what is armed.
     #[inline(never)]
     pub(super) fn happen(&mut self, event: Event) -> Effects {
+        self.happen_with(event, SlotSet::EMPTY)
+    }
+
+    /// The same for an event that brought what satisfies these slots.
+    #[inline(always)]
+    fn happen_with(&mut self, event: Event, brought: SlotSet) -> Effects {
         let own = self.own_index();
         self.clock.entries[own] = EventNumber(self.clock.entries[own]).next().0;
         let log = self.recording.records(&event).then_some(event);
         let satisfied =
             if self.predicates.is_idle() { SlotSet::EMPTY } else { self.satisfied_by(event.kind, event.arg) };
+        let satisfied = satisfied.union(brought);
         if satisfied.is_empty() { Effects { log, ..Effects::NONE } } else { self.advance(satisfied, log) }
     }
 
@@ -87,6 +96,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     #[cold]
     #[inline(never)]
     pub(super) fn advance(&mut self, satisfied: SlotSet, log: Option<Event>) -> Effects {
+        let satisfied = self.hold_back(satisfied);
         let outcome = self.predicates.advance(satisfied);
         let Outcome { advanced, announce, fired } = outcome;
         let mut effects = Effects { log, advanced, announce, fired, ..Effects::NONE };
@@ -131,8 +141,9 @@ impl<const N: usize, const P: usize> Node<N, P> {
         // There is room, and the node is in its own system: writing cannot fail.
         let mut length = end.said.write(self.stamps, self.id, &self.clock, stamp).unwrap_or(0);
         // After the event was evaluated: a stage that the send satisfied travels with the message.
-        if self.predicates.has_carry() {
-            length += add_carry(&self.predicates.carry(), stamp, length);
+        let values = self.values_for(port);
+        if self.predicates.has_carry() || values.is_some() {
+            length += add_load(values.as_ref(), &self.predicates.carry(), stamp, length);
         }
         Ok(Effects { stamp: length as u8, ..effects })
     }
@@ -146,14 +157,18 @@ impl<const N: usize, const P: usize> Node<N, P> {
             return Err(self.wrong_end(port, StepError::NotIncoming(port)));
         }
         let carries = bytes.first().is_some_and(|first| first & CARRY != 0);
-        let carry = if carries { Some(read_carry::<N>(bytes)?) } else { None };
+        let load = if carries { Some(read_load::<N>(bytes)?) } else { None };
         let mut length = self.take_stamp(port, bytes)?;
-        if let Some((carry, carried)) = carry {
+        let mut brought = SlotSet::EMPTY;
+        if let Some(load) = load {
             // Before the event is evaluated: the receive itself can satisfy the next stage.
-            let _news = self.predicates.merge(&carry);
-            length += carried;
+            let _news = self.predicates.merge(&load.carry);
+            if let Some(values) = load.values {
+                brought = self.hear_values(&values);
+            }
+            length += load.length;
         }
-        Ok(Effects { stamp: length as u8, ..self.happen(Event::receive(port)) })
+        Ok(Effects { stamp: length as u8, ..self.happen_with(Event::receive(port), brought) })
     }
 
     /// Merges the stamp of a message and counts the message. Returns the stamp's length.
@@ -224,6 +239,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         self.check_port(port)?;
         let mut effects = Effects::NONE;
         if self.predicates.on_marker(reached) {
+            self.forget_values(reached.slot());
             effects.announce = effects.announce.with(reached.slot());
             effects.announce_to = self.up.without(port);
         }
@@ -311,6 +327,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     fn greet(&mut self, port: PortId, hello: Hello, resumed: bool) -> Result<Effects, StepError> {
         self.check_port(port)?;
         self.up = self.up.with(port);
+        let mut over = SlotSet::EMPTY;
         let opened = if self.halting.phase.has_started() { self.number().0 } else { NOT_STARTED };
         if let (Some(end), Some(count)) =
             (self.ports.get_mut(usize::from(port.0)), self.counts.get_mut(usize::from(port.0)))
@@ -325,6 +342,10 @@ impl<const N: usize, const P: usize> Node<N, P> {
             }
         }
         self.hear_number(port, hello.number);
+        if !resumed {
+            // Its slot is announced to all ports, below to this one again if need be.
+            over = self.end_plan(port);
+        }
         let restarted = self.learn_own_number(hello.of_you);
         self.halting.hear_of(hello.last_halt);
         let mut effects = match restarted {
@@ -333,6 +354,9 @@ impl<const N: usize, const P: usize> Node<N, P> {
             None => Effects::NONE,
         };
         // What was announced while the link was down did not arrive.
+        if !over.is_empty() && effects.announce.is_empty() {
+            (effects.announce, effects.announce_to) = (over, self.up);
+        }
         let missed = self.predicates.announced();
         if !missed.is_empty() && effects.announce.is_empty() {
             (effects.announce, effects.announce_to) = (missed, PortSet::EMPTY.with(port));
@@ -421,12 +445,17 @@ impl<const N: usize, const P: usize> Node<N, P> {
             Command::Install { slot, generation, detector, program } => {
                 let program = Program::verify(program).map_err(StepError::Program)?;
                 self.predicates.install(slot, generation, detector, &program).map_err(StepError::Install)?;
+                self.drop_other_plan(slot, generation);
             }
             Command::Enable { slot, generation } => {
                 self.predicates.enable(slot, generation).map_err(StepError::Enable)?;
             }
-            Command::Remove { slot } => self.predicates.remove(slot),
+            Command::Remove { slot } => {
+                self.predicates.remove(slot);
+                self.drop_plan(slot);
+            }
             Command::Report => {}
+            Command::Plan { slot, generation, plan } => self.take_plan(slot, generation, plan)?,
         }
         Ok(effects)
     }
@@ -476,8 +505,8 @@ pub(super) const LOCAL_KINDS: crate::KindSet = crate::KindSet(
 );
 
 #[cold]
-fn add_carry(carry: &Carry, stamp: &mut [u8], at: usize) -> usize {
-    let added = stamp.get_mut(at..).and_then(|rest| carry.encode(rest).ok()).unwrap_or(0);
+fn add_load(values: Option<&Values>, carry: &Carry, stamp: &mut [u8], at: usize) -> usize {
+    let added = stamp.get_mut(at..).map_or(0, |rest| Load::encode(values, carry, rest));
     if let Some(first) = stamp.first_mut().filter(|_| added > 0) {
         *first |= CARRY;
     }
@@ -485,7 +514,7 @@ fn add_carry(carry: &Carry, stamp: &mut [u8], at: usize) -> usize {
 }
 
 #[cold]
-fn read_carry<const N: usize>(bytes: &[u8]) -> Result<(Carry, usize), StepError> {
+fn read_load<const N: usize>(bytes: &[u8]) -> Result<Load, StepError> {
     let length = stamp::stamp_len::<N>(bytes).map_err(StepError::Stamp)?;
-    Carry::decode(bytes.get(length..).unwrap_or_default()).map_err(StepError::Carry)
+    Load::decode(bytes.get(length..).unwrap_or_default()).map_err(StepError::Carry)
 }

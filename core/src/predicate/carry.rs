@@ -150,6 +150,8 @@ pub enum CarryDecodeError {
     OutOfOrder(SlotId),
     /// An entry is malformed.
     Entry(ReachedError),
+    /// What it says of a simultaneous event is malformed; the first byte.
+    BadValues(u8),
 }
 
 impl core::fmt::Display for CarryEncodeError {
@@ -168,6 +170,9 @@ impl core::fmt::Display for CarryDecodeError {
                 write!(f, "slot {} twice or out of order: discard the message", slot.number())
             }
             Self::Entry(error) => error.fmt(f),
+            Self::BadValues(first) => {
+                write!(f, "{first:#04x} begins no values of a simultaneous event: discard the message")
+            }
         }
     }
 }

@@ -79,6 +79,13 @@ impl SlotSet {
         Self(self.0 | 1 << slot.0)
     }
 
+    /// The slots of either set.
+    #[inline]
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// The set with `slot` taken out.
     #[inline]
     #[must_use]
@@ -136,7 +143,7 @@ impl Generation {
     }
 }
 
-/// How a node learns that a stage was satisfied elsewhere.
+/// How a node learns what happened elsewhere.
 ///
 /// # Example: the default is the exact one
 /// ```
@@ -158,6 +165,9 @@ pub enum Detector {
     /// Needs no program messages; but the marker is itself what orders A before B, so a B that was concurrent with A
     /// as far as the program can tell is reported too.
     Marker,
+    /// One stage, whose conditions hold on several nodes at once. One node recognises it by what messages say of the others,
+    /// as its [`Plan`](super::Plan) tells.
+    Simultaneous,
 }
 
 /// "Stage `stage` of the predicate in `slot` has been satisfied": what a predicate marker or a piggyback says.

@@ -5,13 +5,15 @@
 //! bytes that are verified once when they arrive and can then be run without any check. [`Predicates`] is the table of
 //! what is armed on one node; its documentation lists the rules.
 //!
-//! Two detectors find out that a stage was satisfied elsewhere: see [`Detector`].
+//! Two detectors find out that a stage was satisfied elsewhere, and a third that conditions of several nodes hold at once:
+//! see [`Detector`].
 mod build;
 mod carry;
 mod eval;
 mod id;
 mod listing;
 mod op;
+mod plan;
 mod program;
 mod slot;
 mod table;
@@ -22,6 +24,7 @@ pub use eval::{EvalContext, MAX_STEPS, MAX_STEPS_PER_EVENT};
 pub use id::{Detector, Generation, Reached, ReachedError, SlotId, SlotSet};
 pub use listing::Listing;
 pub use op::{Op, Relation};
+pub use plan::{Load, MAX_CARRIED, MAX_COMPONENTS, Plan, Values};
 pub use program::{Defect, Matcher, Program, Term, VerifyError};
 pub(crate) use slot::EventKey;
 pub use slot::Phase as SlotPhase;

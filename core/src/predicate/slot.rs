@@ -1,7 +1,7 @@
 //! One slot of the table: a predicate as far as this node knows it.
 use super::program::tag;
 use super::table::{EnableError, InstallError};
-use super::{Detector, EvalContext, Generation, MAX_TERMS_PER_STAGE, Program, Reached, WATCHES, eval};
+use super::{Detector, EvalContext, Generation, MAX_STAGES, MAX_TERMS_PER_STAGE, Program, Reached, WATCHES, eval};
 use crate::{Event, EventKind};
 
 /// What the node knows of the predicate in a slot.
@@ -144,7 +144,9 @@ impl Slot {
             *self = Self { generation, awaits, detector, phase: Phase::Heard, ..Self::EMPTY };
             return true;
         }
-        if generation != self.generation || awaits <= self.awaits || detector != self.detector {
+        // A marker about a simultaneous event says that it is over; its stage means nothing else.
+        let is_over = (detector, self.detector) == (Detector::Marker, Detector::Simultaneous);
+        if generation != self.generation || awaits <= self.awaits || detector != self.detector && !is_over {
             return false;
         }
         let known_stages = match self.phase {
@@ -152,7 +154,7 @@ impl Slot {
             Phase::Installed => self.program.stages(),
             Phase::Unknown | Phase::Fired | Phase::Removed => return false,
         };
-        if reached.stage() > known_stages {
+        if reached.stage() > known_stages && !is_over {
             return false;
         }
         self.awaits = awaits;
@@ -167,6 +169,36 @@ impl Slot {
             self.phase = Phase::Fired;
         }
         self.look_for_stage();
+    }
+
+    /// A simultaneous event can be recognised no more: a node or a link of its plan began anew.
+    pub fn end(&mut self) {
+        self.awaits = MAX_STAGES + 1;
+        self.look_for_stage();
+    }
+
+    /// Whether what is known of a simultaneous event still counts.
+    #[inline]
+    pub const fn goes_on(&self) -> bool {
+        self.awaits <= 1 && matches!(self.phase, Phase::Installed)
+    }
+
+    /// Whether the condition of a simultaneous event's component holds. A node without a condition has nothing against it.
+    #[inline]
+    pub fn holds(&self, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
+        match (self.program.len(), self.program.byte(1) & (tag::CONDITION | tag::COUNTED)) {
+            (0, _) => true,
+            (1, tag::CONDITION) if eval::is_comparison(&self.program, 2) => {
+                eval::comparison_changed(&self.program, 3, watches, false)
+            }
+            (1, tag::CONDITION) => eval::condition_holds(&self.program, 2, watches, context),
+            _ => false,
+        }
+    }
+
+    /// Looks on for a condition that came true while other components did not hold.
+    pub fn look_again(&mut self) {
+        self.missing[0] = 1;
     }
 
     /// Starts looking for the terms of the awaited stage from scratch: nothing has occurred, and no condition was true but

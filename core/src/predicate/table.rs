@@ -198,7 +198,7 @@ impl Predicates {
     #[must_use]
     pub fn announced(&self) -> SlotSet {
         let by_marker =
-            |slot: &SlotId| self.slots.get(slot.index()).is_some_and(|entry| entry.detector == Detector::Marker);
+            |slot: &SlotId| self.slots.get(slot.index()).is_some_and(|entry| entry.detector != Detector::Causal);
         let known = SlotId::ALL.into_iter().filter(|slot| by_marker(slot) && self.reached(*slot).is_some());
         known.fold(SlotSet::EMPTY, SlotSet::with)
     }
@@ -221,6 +221,32 @@ impl Predicates {
     #[must_use]
     pub fn has_fired(&self, slot: SlotId) -> bool {
         self.slots.get(slot.index()).is_some_and(|entry| entry.phase == Phase::Fired)
+    }
+
+    /// Ends a simultaneous event of which a node or a link began anew; the others are told by predicate marker. `false` if it
+    /// was over before.
+    pub(crate) fn end(&mut self, slot: SlotId) -> bool {
+        let Some(entry) = self.slots.get_mut(slot.index()).filter(|entry| entry.goes_on()) else { return false };
+        entry.end();
+        self.note_changed(slot);
+        true
+    }
+
+    /// Whether what is known of the simultaneous event in a slot still counts, and how its condition stands.
+    pub(crate) fn component(&self, slot: SlotId, context: &EvalContext<'_>) -> bool {
+        self.slots.get(slot.index()).is_some_and(|entry| entry.goes_on() && entry.holds(&self.watches, context))
+    }
+
+    /// Whether the simultaneous event in a slot may fire.
+    pub(crate) fn is_enabled(&self, slot: SlotId) -> bool {
+        self.slots.get(slot.index()).is_some_and(|entry| entry.goes_on() && entry.awaits == 1)
+    }
+
+    /// Looks on for the own condition of a simultaneous event.
+    pub(crate) fn look_again(&mut self, slot: SlotId) {
+        if let Some(entry) = self.slots.get_mut(slot.index()) {
+            entry.look_again();
+        }
     }
 
     /// Finds out which slots advance before any does: they are independent, and nearly always none does. Who is told of

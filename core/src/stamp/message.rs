@@ -1,7 +1,7 @@
 //! The stamp at the front of a message, before it is received.
 use super::StampError;
 use super::wire::{Body, CARRY, FORM, FORM_SHORT, Parsed, Short, mask_bytes, words_of};
-use crate::predicate::Carry;
+use crate::predicate::Load;
 use crate::{EventNumber, NodeId};
 
 /// What a message begins with, told apart from its payload before it is received.
@@ -84,7 +84,7 @@ pub fn message_stamp_len<const N: usize>(message: &[u8]) -> Result<usize, StampE
         return Ok(stamp);
     }
     let carry = message.get(stamp..).ok_or(StampError::Truncated)?;
-    Carry::decode(carry).map(|(_, length)| stamp + length).map_err(|_| StampError::Truncated)
+    Load::decode(carry).map(|load| stamp + load.length).map_err(|_| StampError::Truncated)
 }
 
 /// What a stamp says of the event of its sender that it belongs to.

@@ -46,7 +46,7 @@ use stillpoint_core::{Direction, Event, Input, Node, NodeId, PortId, StampKind, 
 /// A host refuses an image that does not have this symbol before it reads a byte of its memory.
 #[unsafe(no_mangle)]
 #[used]
-static STILLPOINT_WIRE_VERSION_3: u8 = {
+static STILLPOINT_WIRE_VERSION_4: u8 = {
     assert!(VERSION == 3, "a new version is a new symbol, whose name is `control::VERSION_SYMBOL`");
     VERSION as u8
 };

@@ -19,6 +19,7 @@ impl World {
                 system.places.iter().zip(truth.history).any(|(place, known)| place.truth.achieved[stage] & known != 0)
             }
             // A marker says so, or it happened here.
+            Detector::Simultaneous => false,
             Detector::Marker => usize::from(truth.told) > stage || truth.achieved[stage] != 0,
         };
         (0..predicate.stages.len()).rev().find(|&stage| satisfied(stage)).map_or(0, |stage| stage as u8 + 1)

@@ -64,7 +64,7 @@ impl<const N: usize, const S: usize> System<N, S> {
         let clock = &self.reference.state(node).clock;
         let is_before = |number: EventNumber| !number.is_newer_than(EventNumber(clock[first]));
         let knows = linked.first.is_some_and(|number| match linked.detector {
-            Detector::Causal => is_before(number),
+            Detector::Causal | Detector::Simultaneous => is_before(number),
             Detector::Marker => linked.heard,
         });
         let must_fire = node == second && tag == 2 && knows && !linked.fired;

@@ -70,7 +70,7 @@ impl Resolved {
                 limits.push("two nodes may each satisfy it before they hear of each other: both are shown".to_owned());
                 "exact: whichever node satisfies it first stops at that very event, every other node consistently with it"
             }
-            (Class::Linked, Detector::Causal) => {
+            (Class::Linked, Detector::Causal | Detector::Simultaneous) => {
                 limits
                     .push("what nodes tell each other through plain shared memory is not seen as an order".to_owned());
                 "exact: each stage really happened before the next; stops at the first event that completes the chain, every node consistently with it"

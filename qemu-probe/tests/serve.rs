@@ -5,6 +5,8 @@ mod common;
 
 use common::{OrSay, firmware};
 use object::{Object, ObjectSymbol};
+use probe_rs::architecture::arm::sequences::DefaultArmSequence;
+use probe_rs::architecture::arm::{ArmDebugInterface, FullyQualifiedApAddress};
 use probe_rs::flashing::{ElfLoader, ElfOptions, download_file};
 use probe_rs::probe::DebugProbeSelector;
 use probe_rs::probe::list::Lister;
@@ -17,6 +19,10 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_millis(500);
+
+const DHCSR: u64 = 0xE000_EDF0;
+const S_HALT: u32 = 1 << 17;
+const NVIC_ISPR: u64 = 0xE000_E200;
 
 /// What any probe-rs tool does, given `--probe 20b7:9db1:tcp:ADDRESS --chip-description-path ...`.
 fn open(server: &Server, kind: MachineKind) -> Session {
@@ -34,6 +40,19 @@ fn open_at(server: &Server, address: std::net::SocketAddr, kind: MachineKind) ->
     let mut registry = probe_rs::config::Registry::new();
     registry.add_target_family_from_yaml(&qemu_probe::chip_description(kind)).unwrap();
     accepted.attach_with_registry(kind.name(), Permissions::default(), &registry).unwrap()
+}
+
+/// The same, without a session: memory only.
+fn open_memory(server: &Server) -> Box<dyn ArmDebugInterface> {
+    let selector: DebugProbeSelector = format!("20b7:9db1:tcp:{}", server.address()).parse().unwrap();
+    let mut probe = std::thread::scope(|scope| {
+        let accepting = scope.spawn(|| server.serve_next());
+        let probe = Lister::new().open(selector).unwrap();
+        accepting.join().unwrap().unwrap();
+        probe
+    });
+    probe.attach_to_unspecified().unwrap();
+    probe.try_into_arm_debug_interface(DefaultArmSequence::create()).map_err(|(_, error)| error).unwrap()
 }
 
 fn symbol(kind: MachineKind, name: &str) -> u64 {
@@ -95,6 +114,47 @@ fn the_glasgow_driver_loads_runs_halts_breaks_and_reads_rtt_on_both_cores() {
 }
 
 #[test]
+fn a_tool_that_uses_memory_only_stops_nothing_and_a_halt_is_counted() {
+    for kind in MachineKind::ALL {
+        let machine = Machine::builder(kind).elf(firmware(kind, "counters")).shared_ram(true).start().or_say();
+        let server = Server::bind("127.0.0.1:0", &machine).unwrap();
+        let mut tool = open_memory(&server);
+        let spare = u64::from(machine.shared_ram().unwrap().region().base) + 0x10_0000;
+        for core in [0, 1] {
+            let mut memory = tool.memory_interface(&FullyQualifiedApAddress::v1_with_default_dp(core)).unwrap();
+            let reset = memory.read_word_32(u64::from(kind.memory()[1].base) + 4).unwrap();
+            assert_eq!(u64::from(reset & !1), symbol(kind, "Reset"));
+            let (count, end) = (symbol(kind, "COUNT") + 4 * u64::from(core), Instant::now() + LIMIT);
+            let before = memory.read_word_32(count).unwrap();
+            while memory.read_word_32(count).unwrap() == before {
+                assert!(Instant::now() < end, "core {core} does not count");
+            }
+            memory.write_32(spare, &[0x1234_5678, u32::from(core)]).unwrap();
+            let mut back = [0; 2];
+            memory.read_32(spare, &mut back).unwrap();
+            assert_eq!(back, [0x1234_5678, u32::from(core)]);
+            assert_eq!(memory.read_word_32(DHCSR).unwrap() & S_HALT, 0);
+            memory.write_word_32(NVIC_ISPR, 1 << 20).unwrap();
+        }
+        drop(tool);
+        assert_eq!(machine.stops().unwrap(), 0);
+
+        let mut session = open(&server, kind);
+        session.core(1).unwrap().halt(PATIENCE).unwrap();
+        let stops = machine.stops().unwrap();
+        assert!(stops > 0, "a session halts every core, and then one was halted");
+        assert_eq!(session.core(1).unwrap().read_word_32(DHCSR).unwrap() & S_HALT, S_HALT);
+        let now = session.core(0).unwrap().read_word_32(spare).unwrap();
+        assert_eq!((now, machine.stops().unwrap()), (0x1234_5678, stops), "and memory still needs no stop");
+        drop(session);
+        let end = Instant::now() + LIMIT;
+        while server.cores().unwrap().status().unwrap() != [CoreView::Running; 2] {
+            assert!(Instant::now() < end, "cores stay halted after the session is over");
+        }
+    }
+}
+
+#[test]
 fn a_second_tool_is_turned_away_and_the_next_is_served_when_the_first_has_left() {
     let kind = MachineKind::Mps2An521;
     let machine = Machine::builder(kind).start().or_say();
@@ -137,7 +197,7 @@ fn nonsense_ends_the_session_of_whoever_sent_it_and_nothing_else() {
     server.serve_next().unwrap();
     std::io::Write::write_all(&mut noise, b"GET / HTTP/1.1\r\n\r\n\0").unwrap();
     assert_eq!(std::io::Read::read(&mut noise, &mut [0]).unwrap_or(0), 0);
-    assert_eq!(server.cores().status().unwrap().len(), kind.cores());
+    assert_eq!(server.cores().unwrap().status().unwrap().len(), kind.cores());
 }
 
 #[test]
@@ -150,11 +210,11 @@ fn cores_that_a_tool_halted_run_on_when_its_connection_breaks() {
     let tick = symbol(kind, "tick1");
     session.core(0).unwrap().halt(PATIENCE).unwrap();
     session.core(1).unwrap().set_hw_breakpoint(tick).unwrap();
-    assert!(server.cores().wait_for_halt(1, LIMIT).unwrap());
-    assert_eq!(server.cores().status().unwrap(), [CoreView::Halted; 2]);
+    assert!(server.cores().unwrap().wait_for_halt(1, LIMIT).unwrap());
+    assert_eq!(server.cores().unwrap().status().unwrap(), [CoreView::Halted; 2]);
     // A tool that is killed says nothing more: the session is never dropped, only its socket is closed.
     far.recv().unwrap().shutdown(std::net::Shutdown::Both).unwrap();
-    let running = || server.cores().status().unwrap() == [CoreView::Running; 2];
+    let running = || server.cores().unwrap().status().unwrap() == [CoreView::Running; 2];
     let end = Instant::now() + LIMIT;
     while !running() {
         assert!(Instant::now() < end, "cores stay halted after the tool is gone");
@@ -194,7 +254,7 @@ fn a_server_whose_machine_ends_says_so_and_ends() {
     let kind = MachineKind::Mps2An521;
     let machine = Machine::builder(kind).elf(firmware(kind, "faulty")).paused(true).start().or_say();
     let server = Server::bind("127.0.0.1:0", &machine).unwrap();
-    server.cores().resume().unwrap();
+    server.cores().unwrap().resume().unwrap();
     let ended = server.run(&AtomicBool::new(false));
     let Err(ServeError::Machine(error)) = ended else { panic!("{ended:?}") };
     assert!(error.to_string().contains("Lockup"), "{error}");

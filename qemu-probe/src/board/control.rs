@@ -48,12 +48,18 @@ impl Board {
         })?;
         self.vm_running = false;
         self.selected = None;
+        self.count_stop()?;
         match (stop.signal, stop.core) {
             (SIGTRAP, Some(core)) if core < self.cores.len() => self.on_trap(core),
             (SIGQUIT, _) => self.after_reset_by_firmware(),
             // An interrupt asked for by us, or a stop whose cause is gone already.
             (SIGINT, _) | (_, _) => Ok(()),
         }
+    }
+
+    fn count_stop(&self) -> Result<(), BoardError> {
+        let failed = |error| BoardError::Refused { during: "", reason: format!("the stop cannot be counted: {error}") };
+        self.stops.add().map_err(failed)
     }
 
     /// A core came to an address QEMU has a breakpoint at. Is it a breakpoint of this core?
@@ -154,6 +160,7 @@ impl Board {
         self.gdb.send(format!("vCont;s:{}", thread(core)).as_bytes())?;
         let reply = self.gdb.receive()?;
         self.selected = None;
+        self.count_stop()?;
         Ok(StopReply::parse(&reply).is_some_and(|stop| stop.signal == SIGQUIT))
     }
 
@@ -198,6 +205,11 @@ impl Board {
 
     /// Ends what a debugger has left behind: breakpoints and catches go, and cores that it halted run on.
     pub(crate) fn release(&mut self) -> Result<(), BoardError> {
+        // A tool that has only looked shall not stop the machine by leaving.
+        if self.cores.iter().all(DebugBlock::is_at_rest) {
+            self.cores.iter_mut().for_each(DebugBlock::release);
+            return Ok(());
+        }
         self.operate("let the cores go", |board| {
             board.stop_vm()?;
             board.cores.iter_mut().for_each(DebugBlock::release);

@@ -11,6 +11,8 @@ pub(crate) const DCRDR: u32 = 0xE000_EDF8;
 pub(crate) const DEMCR: u32 = 0xE000_EDFC;
 pub(crate) const DFSR: u32 = 0xE000_ED30;
 pub(crate) const AIRCR: u32 = 0xE000_ED0C;
+/// Sets interrupts pending.
+pub(crate) const NVIC_ISPR: u32 = 0xE000_E200;
 const FP_CTRL: u32 = 0xE000_2000;
 const FP_COMP: u32 = 0xE000_2008;
 const FP_COMP_LAST: u32 = FP_COMP + 4 * (BREAKPOINTS as u32 - 1);
@@ -24,6 +26,8 @@ const C_HALT: u32 = 1 << 1;
 const C_STEP: u32 = 1 << 2;
 const C_MASKINTS: u32 = 1 << 3;
 const VC_CORERESET: u32 = 1 << 0;
+/// Trace units are on: nothing that stops a core.
+const TRCENA: u32 = 1 << 24;
 
 /// What a register write asks the board to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +68,11 @@ pub(crate) struct DebugBlock {
     breakpoints: [u32; BREAKPOINTS],
 }
 
+/// The value of a debug register of a core to which no debugger was attached since it was left halted, or running.
+pub(crate) fn at_rest(halted: bool, address: u32) -> Option<u32> {
+    DebugBlock::found(halted).read(address)
+}
+
 impl DebugBlock {
     /// A core that was found halted, or running.
     pub(crate) fn found(halted: bool) -> Self {
@@ -91,6 +100,15 @@ impl DebugBlock {
     /// Whether a BKPT instruction halts the core; without halting debug it is a fault.
     pub(crate) fn halts_at_bkpt(&self) -> bool {
         self.control & C_DEBUGEN != 0
+    }
+
+    /// Whether a debugger has changed nothing that it would have to put back.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let catches = self.exception_control & !TRCENA != 0;
+        (!self.halted || self.held)
+            && self.control & (C_STEP | C_MASKINTS) == 0
+            && !catches
+            && self.breakpoints().next().is_none()
     }
 
     /// The debugger is gone: its breakpoints and catches go with it, and what it halted runs on.

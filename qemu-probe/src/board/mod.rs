@@ -19,13 +19,14 @@ mod owner;
 mod registers;
 mod reset;
 
+pub(crate) use debug_block::{NVIC_ISPR, at_rest};
 pub use error::BoardError;
 pub(crate) use journal::Journal;
 pub(crate) use owner::BoardHandle;
 pub use owner::CoreView;
 
 use crate::gdb::{Gdb, GdbError};
-use crate::machine::{Attachment, DebugState, IrqLines, MachineError, MachineKind, Qmp};
+use crate::machine::{Attachment, DebugState, IrqLines, MachineError, MachineKind, Qmp, StopCount};
 use debug_block::DebugBlock;
 use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
@@ -60,6 +61,8 @@ pub(crate) struct Board {
     flashed: Vec<crate::machine::Region>,
     /// How a core that sleeps is woken.
     irqs: Arc<IrqLines>,
+    /// Counts how often the machine is stopped.
+    stops: StopCount,
     /// The firmware has asked for a reset, and QEMU has told so on its control socket.
     reset_asked: bool,
     /// Where QEMU saves the state of its cores on request.
@@ -75,7 +78,7 @@ pub(crate) struct Board {
 impl Board {
     /// Takes over a machine, running or stopped, and leaves each core as it was found.
     pub(crate) fn connect(kind: MachineKind, attachment: Attachment, journal: Journal) -> Result<Self, MachineError> {
-        let Attachment { gdb, mut qmp, found, released: _, irqs, stderr } = attachment;
+        let Attachment { gdb, mut qmp, found, released: _, irqs, stops, stderr } = attachment;
         let state_file = tempfile::tempfile().map_err(MachineError::io("making a file for the state of the cores"))?;
         // A reset by the firmware shall stop the machine first, or halted cores would run on after it.
         qmp.execute("set-action", json!({ "reboot": "shutdown", "shutdown": "pause" }))?;
@@ -93,6 +96,7 @@ impl Board {
             devices: None,
             flashed: Vec::new(),
             irqs,
+            stops,
             reset_asked: false,
             state_file,
             journal,

@@ -5,7 +5,7 @@
 //! sockets.
 
 use super::{Board, BoardError, Journal};
-use crate::machine::{Machine, MachineError};
+use crate::machine::{Debuggable, Machine, MachineError};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -59,11 +59,16 @@ struct Inner {
 impl BoardHandle {
     /// Attaches to a machine.
     pub(crate) fn attach(machine: &Machine) -> Result<Self, MachineError> {
-        let (ports, run_dir) = (machine.ports(), machine.run_dir().cloned());
+        Self::attach_to(&machine.debuggable()?)
+    }
+
+    /// Attaches to a machine that was to be debugged later.
+    pub(crate) fn attach_to(machine: &Debuggable) -> Result<Self, MachineError> {
+        let (ports, run_dir) = (machine.ports.clone(), machine.run_dir.clone());
         let journal = Journal::of(run_dir.clone());
         let attachment = machine.attachment().map_err(|error| machine.why_it_is_silent(error))?;
         let released = attachment.released.clone();
-        let board = match Board::connect(machine.kind(), attachment, journal) {
+        let board = match Board::connect(machine.kind, attachment, journal) {
             Ok(board) => board,
             Err(error) => {
                 ports.give_back(run_dir.as_ref(), None);

@@ -202,7 +202,7 @@ impl MachineBuilder {
         let child =
             process::spawn(command).map_err(|source| MachineError::HelperMissing { program: "setpriv", source })?;
         let mut machine =
-            Machine::new(kind, Process::of_child(child).map_err(io("watching QEMU"))?, console, ram, None);
+            Machine::new(kind, Process::of_child(child).map_err(io("watching QEMU"))?, console, ram, None)?;
         let opened = Qmp::open(qmp, START_LIMIT).and_then(|mut qmp| {
             if !let_go {
                 return Ok(qmp);
@@ -261,7 +261,7 @@ impl MachineBuilder {
             None => None,
         };
         let irqs = Arc::new(IrqLines::At(run_dir.irq_socket()));
-        let mut machine = Machine::new(kind, process, console, ram, Some(run_dir));
+        let mut machine = Machine::new(kind, process, console, ram, Some(run_dir))?;
         machine.irqs = irqs;
         machine.wires = wires;
         match machine.wait_for_qmp(START_LIMIT) {

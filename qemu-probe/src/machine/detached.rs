@@ -137,6 +137,7 @@ impl RunDir {
             "debug.json.new",
             "borrowed.json",
             "debugger.lock",
+            "stops",
         ] {
             let _ = fs::remove_file(self.file(name));
         }
@@ -171,6 +172,11 @@ impl RunDir {
     /// What a debugger has borrowed of a core, while it has.
     pub(crate) fn borrowed(&self) -> PathBuf {
         self.file("borrowed.json")
+    }
+
+    /// A file as long as the number of times that the machine was stopped.
+    pub(crate) fn stops(&self) -> PathBuf {
+        self.file("stops")
     }
 
     pub(crate) fn ram(&self) -> PathBuf {

@@ -48,6 +48,13 @@ impl LiveMemory {
         self.irqs.read(address, into)
     }
 
+    /// Whether a write of so many bytes is possible.
+    #[cfg(feature = "probe")]
+    pub(crate) fn can_write(&self, address: u32, len: usize) -> bool {
+        let is_ram = self.shared_ram.as_ref().is_some_and(|ram| ram.contains(address, len));
+        is_ram || len == 4 && self.kind.doorbell(address).is_some()
+    }
+
     /// Writes bytes to the shared RAM, or rings a doorbell.
     ///
     /// # Errors

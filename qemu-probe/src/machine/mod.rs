@@ -3,6 +3,8 @@
 //! Nothing here needs probe-rs; build the crate with `default-features = false` to get only this.
 
 mod builder;
+#[cfg(feature = "probe")]
+mod debuggable;
 mod detached;
 mod elf;
 mod error;
@@ -16,6 +18,7 @@ mod running;
 mod serial;
 mod shared_ram;
 mod socket;
+mod stops;
 mod words;
 
 pub use builder::MachineBuilder;
@@ -31,9 +34,11 @@ pub use words::WORDS_LEN;
 
 #[cfg(feature = "probe")]
 pub(crate) use {
+    debuggable::Debuggable,
     detached::RunDir,
     irq::IrqLines,
     ports::{Attachment, DebugState},
     qmp::Qmp,
     running::last_words,
+    stops::StopCount,
 };

@@ -5,6 +5,7 @@ use super::detached::RunDir;
 use super::irq::IrqLines;
 use super::qmp::{ANSWER_LIMIT, Qmp};
 use super::socket::connect_within;
+use super::stops::StopCount;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fs::File;
@@ -84,6 +85,7 @@ pub(crate) struct Attachment {
     /// The cores that a killed debugger left stopped and that run again now.
     pub(crate) released: Vec<usize>,
     pub(crate) irqs: Arc<IrqLines>,
+    pub(crate) stops: StopCount,
     pub(crate) stderr: Option<File>,
 }
 
@@ -125,6 +127,7 @@ impl DebugPorts {
         cores: usize,
         run_dir: Option<&RunDir>,
         irqs: Arc<IrqLines>,
+        stops: StopCount,
         stderr: Option<File>,
     ) -> Result<Attachment, MachineError> {
         let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -144,7 +147,7 @@ impl DebugPorts {
                 };
                 (gdb, qmp, found, Vec::new())
             }
-            Slot::InDir => match run_dir.map(|run_dir| connect(run_dir, cores)) {
+            Slot::InDir => match run_dir.map(|run_dir| connect(run_dir, cores, &stops)) {
                 Some(Ok((lock, connected))) => {
                     *slot = Slot::Taken(Some(lock));
                     connected
@@ -155,7 +158,18 @@ impl DebugPorts {
                 }
             },
         };
-        Ok(Attachment { gdb, qmp, found, released, irqs, stderr })
+        Ok(Attachment { gdb, qmp, found, released, irqs, stops, stderr })
+    }
+
+    /// Whether a debugger has halted each core of a machine whose sockets are here; `None` if a debugger has them.
+    #[cfg(feature = "probe")]
+    pub(super) fn halted(&self, cores: usize) -> Option<Vec<bool>> {
+        let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match &mut *slot {
+            Slot::Here(_, _, Some(left)) => Some(left.halted.clone()),
+            Slot::Here(_, qmp, None) => found_state(qmp, cores).ok().map(|found| found.halted),
+            Slot::None | Slot::Taken(_) | Slot::InDir => None,
+        }
     }
 
     /// Takes the sockets back from a debugger that leaves; `None` if it lost them.
@@ -186,7 +200,7 @@ fn found_state(qmp: &mut Qmp, cores: usize) -> Result<DebugState, MachineError> 
 
 type Connected = (UnixStream, Qmp, DebugState, Vec<usize>);
 
-fn connect(run_dir: &RunDir, cores: usize) -> Result<(File, Connected), MachineError> {
+fn connect(run_dir: &RunDir, cores: usize, stops: &StopCount) -> Result<(File, Connected), MachineError> {
     let lock = run_dir.lock_for_debugger()?;
     let socket = connect_within(&run_dir.qmp_socket(), "the control socket", ANSWER_LIMIT)?;
     let mut qmp = Qmp::open(socket, ANSWER_LIMIT)?;
@@ -200,6 +214,9 @@ fn connect(run_dir: &RunDir, cores: usize) -> Result<(File, Connected), MachineE
     // Connecting stops the machine, whatever it did before; whoever comes next shall know that it was only this.
     let _ = run_dir.note(&DebugState { at_work: true, ..found.clone() });
     let gdb = connect_within(&run_dir.gdb_socket(), "the debug socket", ANSWER_LIMIT)?;
+    if vm_running {
+        stops.add().map_err(MachineError::io("counting a stop"))?;
+    }
     found.vm_running = false;
     Ok((lock, (gdb, qmp, found, released)))
 }

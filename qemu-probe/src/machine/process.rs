@@ -140,6 +140,14 @@ impl Process {
         matches!(state, Some('T' | 't'))
     }
 
+    /// A better explanation of an error, if there is one.
+    pub(crate) fn why_it_is_silent(&self, error: MachineError) -> MachineError {
+        match error {
+            MachineError::Silent { .. } if self.is_stopped() => MachineError::Stopped(self.id()),
+            other => other,
+        }
+    }
+
     pub(crate) fn status(&self) -> Option<ExitStatus> {
         self.status
     }

@@ -3,6 +3,7 @@ use super::irq::IrqLines;
 use super::ports::{DebugPorts, DebuggerState};
 use super::process::Process;
 use super::qmp::Qmp;
+use super::stops::StopCount;
 use super::{MachineBuilder, MachineError, MachineKind, SharedRam, socket};
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -62,6 +63,7 @@ pub struct Machine {
     run_dir: Option<RunDir>,
     pub(crate) ports: DebugPorts,
     pub(crate) irqs: Arc<IrqLines>,
+    pub(crate) stops: StopCount,
     /// Our copies of the wires to other machines: see [`super::Link`].
     pub(crate) wires: Vec<UnixStream>,
 }
@@ -78,8 +80,9 @@ impl Machine {
         console: Console,
         shared_ram: Option<SharedRam>,
         run_dir: Option<RunDir>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, MachineError> {
+        Ok(Self {
+            stops: StopCount::of(run_dir.as_ref())?,
             kind,
             process,
             console,
@@ -88,7 +91,7 @@ impl Machine {
             ports: DebugPorts::default(),
             irqs: Arc::new(IrqLines::None),
             wires: Vec::new(),
-        }
+        })
     }
 
     /// Finds the machine that was started detached in `run_dir`.
@@ -100,7 +103,7 @@ impl Machine {
         };
         let process = Process::by_id(description.pid).map_err(MachineError::io("watching QEMU"))?;
         let console = Console::reopen(&run_dir).map_err(MachineError::io("opening the console files"))?;
-        let mut machine = Self::new(description.machine, process, console, shared_ram, Some(run_dir));
+        let mut machine = Self::new(description.machine, process, console, shared_ram, Some(run_dir))?;
         machine.ports = DebugPorts::in_dir(description.gdb);
         if let Some(run_dir) = &machine.run_dir {
             machine.irqs = Arc::new(IrqLines::At(run_dir.irq_socket()));
@@ -133,6 +136,27 @@ impl Machine {
     #[must_use]
     pub fn debugger_state(&self) -> DebuggerState {
         self.run_dir.as_ref().map_or(DebuggerState::Never, DebuggerState::of)
+    }
+
+    /// Returns how often the machine was stopped by debuggers since it was started, for whatever reason and however briefly.
+    ///
+    /// While a machine is stopped none of its cores executes anything. Debuggers of other processes count, too.
+    ///
+    /// ```no_run
+    /// # use qemu_probe::{Machine, MachineKind, QemuProbe};
+    /// let machine = Machine::builder(MachineKind::Mps2An521).elf("firmware.elf").start()?;
+    /// let (probe, cores) = QemuProbe::attach(&machine)?;
+    /// let before = machine.stops()?;
+    /// cores.halt()?;
+    /// assert_eq!(machine.stops()?, before + 1);
+    /// # drop(probe);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The file with the count cannot be read.
+    pub fn stops(&self) -> Result<u64, MachineError> {
+        self.stops.get().map_err(MachineError::io("reading the count of stops"))
     }
 
     /// Pulses an interrupt line of a core, as a peripheral would, without stopping anything.
@@ -185,27 +209,22 @@ impl Machine {
     /// A better explanation of an error, if there is one: a QEMU that a signal has stopped does not answer.
     #[must_use]
     pub fn why_it_is_silent(&self, error: MachineError) -> MachineError {
-        match error {
-            MachineError::Silent { .. } if self.process.is_stopped() => MachineError::Stopped(self.pid()),
-            other => other,
-        }
+        self.process.why_it_is_silent(error)
     }
 
-    /// Everything a debugger needs, for one debugger at a time.
+    /// What attaches a debugger to it, now or later.
     #[cfg(feature = "probe")]
-    pub(crate) fn attachment(&self) -> Result<super::Attachment, MachineError> {
-        let stderr = self.console.stderr.try_clone().ok();
-        self.ports.take(self.kind.cores(), self.run_dir.as_ref(), self.irqs.clone(), stderr)
-    }
-
-    #[cfg(feature = "probe")]
-    pub(crate) fn run_dir(&self) -> Option<&RunDir> {
-        self.run_dir.as_ref()
-    }
-
-    #[cfg(feature = "probe")]
-    pub(crate) fn ports(&self) -> DebugPorts {
-        self.ports.clone()
+    pub(crate) fn debuggable(&self) -> Result<super::Debuggable, MachineError> {
+        let io = MachineError::io;
+        Ok(super::Debuggable {
+            kind: self.kind,
+            ports: self.ports.clone(),
+            run_dir: self.run_dir.clone(),
+            irqs: self.irqs.clone(),
+            stops: self.stops.clone(),
+            process: Process::by_id(self.pid()).map_err(io("watching QEMU"))?,
+            stderr: self.console.stderr.try_clone().map_err(io("opening what QEMU has said"))?,
+        })
     }
 
     pub(crate) fn end(&mut self) -> Result<(), MachineError> {

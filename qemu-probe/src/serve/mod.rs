@@ -6,10 +6,11 @@
 mod frame;
 mod port;
 mod slot;
+mod target;
 
-use crate::board::{BoardError, BoardHandle};
+use crate::board::BoardError;
 use crate::group::GroupHandle;
-use crate::machine::{Machine, MachineError, SharedRam};
+use crate::machine::{Machine, MachineError};
 use frame::{Endpoint, Frames};
 use port::DebugPort;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,6 +21,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use target::Target;
 
 const IDENTIFIER: &[u8; 12] = b"probe-rs,v01";
 /// What a client that cannot be served is told in the place of the identifier.
@@ -58,8 +60,7 @@ type Report = Arc<dyn Fn(fmt::Arguments<'_>) + Send + Sync>;
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    board: BoardHandle,
-    shared_ram: Option<SharedRam>,
+    target: Arc<Target>,
     slot: Arc<Slot>,
     report: Report,
 }
@@ -71,12 +72,15 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// Attaches to the machine and listens.
+    /// Listens for tools.
+    ///
+    /// The machine runs on undisturbed until a tool asks for more than memory, doorbells and the state of the cores: then a
+    /// debugger is attached to it.
     pub fn bind(address: impl ToSocketAddrs, machine: &Machine) -> Result<Self, MachineError> {
         let listener = TcpListener::bind(address).map_err(MachineError::io("listening for tools"))?;
         let address = listener.local_addr().map_err(MachineError::io("listening for tools"))?;
-        let (board, shared_ram) = (BoardHandle::attach(machine)?, machine.shared_ram().cloned());
-        Ok(Self { listener, address, board, shared_ram, slot: Arc::default(), report: Arc::new(|_| {}) })
+        let target = Arc::new(Target::of(machine)?);
+        Ok(Self { listener, address, target, slot: Arc::default(), report: Arc::new(|_| {}) })
     }
 
     /// Calls `report` with a line for each client that is turned away or that breaks the protocol.
@@ -91,15 +95,18 @@ impl Server {
         self.address
     }
 
-    /// The cores as a group, beside whatever a tool does.
-    pub fn cores(&self) -> GroupHandle {
-        GroupHandle::new(self.board.clone())
+    /// The cores as a group, beside whatever a tool does. A debugger is attached if there is none yet.
+    ///
+    /// # Errors
+    /// No debugger can be attached.
+    pub fn cores(&self) -> Result<GroupHandle, MachineError> {
+        self.target.board().map(GroupHandle::new)
     }
 
     /// Serves clients until `stop` is set; returns an error when the machine ends before that.
     pub fn run(&self, stop: &AtomicBool) -> Result<(), ServeError> {
         while !stop.load(Ordering::Relaxed) {
-            self.board.views()?;
+            self.target.check()?;
             let waiting = match poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&LOOK)) {
                 Ok(ready) => ready > 0,
                 Err(rustix::io::Errno::INTR) => false,
@@ -119,8 +126,7 @@ impl Server {
     /// left in an orderly way or was killed.
     pub fn serve_next(&self) -> io::Result<()> {
         let (stream, peer) = self.listener.accept()?;
-        let (board, shared_ram) = (self.board.clone(), self.shared_ram.clone());
-        let (slot, report) = (self.slot.clone(), self.report.clone());
+        let (target, slot, report) = (self.target.clone(), self.slot.clone(), self.report.clone());
         std::thread::Builder::new().name("qemu-probe-client".into()).spawn(move || {
             let _place = match slot.take(peer, BUSY_PATIENCE) {
                 Ok(place) => place,
@@ -132,11 +138,11 @@ impl Server {
                 }
             };
             // A client that breaks the connection off or sends nonsense ends its own session only.
-            if let Err(error) = serve_client(stream, DebugPort::new(board.clone(), shared_ram)) {
+            if let Err(error) = serve_client(stream, DebugPort::new(target.clone())) {
                 report(format_args!("the connection of {peer} ended: {error}"));
             }
             // A failure means that the machine is gone, which the server notices by itself.
-            let _ = board.run(|board| board.release());
+            let _ = target.release();
         })?;
         Ok(())
     }

@@ -3,10 +3,9 @@
 //! Only what a debugger of memory-mapped cores uses. Runs of equal transfers, which is how blocks are read and written, are
 //! joined to one access to the machine.
 
-use crate::board::BoardHandle;
-use crate::machine::SharedRam;
-use crate::probe::memory;
+use super::target::Target;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 const DPIDR: u32 = 0x2BA0_1477;
 const AP_IDR: u32 = 0x1477_0015;
@@ -44,8 +43,7 @@ struct AccessPort {
 
 /// The state of the port between transfers.
 pub(super) struct DebugPort {
-    board: BoardHandle,
-    shared_ram: Option<SharedRam>,
+    target: Arc<Target>,
     input: Vec<u8>,
     select: u32,
     control: u32,
@@ -60,11 +58,10 @@ pub(super) struct DebugPort {
 }
 
 impl DebugPort {
-    pub(super) fn new(board: BoardHandle, shared_ram: Option<SharedRam>) -> Self {
-        let ports = vec![AccessPort { csw: CSW_RESET, tar: 0 }; board.cores()];
+    pub(super) fn new(target: Arc<Target>) -> Self {
+        let ports = vec![AccessPort { csw: CSW_RESET, tar: 0 }; target.cores()];
         Self {
-            board,
-            shared_ram,
+            target,
             input: Vec::new(),
             select: 0,
             control: 0,
@@ -246,11 +243,11 @@ impl DebugPort {
     }
 
     fn read_bytes(&self, core: usize, address: u32, len: usize) -> Result<Vec<u8>, Fault> {
-        memory::read(&self.board, self.shared_ram.as_ref(), core, address, len).map_err(|_| Fault)
+        self.target.read(core, address, len).map_err(|_| Fault)
     }
 
     fn write_bytes(&self, core: usize, address: u32, bytes: Vec<u8>, width: usize) -> Result<(), Fault> {
-        memory::write(&self.board, self.shared_ram.as_ref(), core, address, bytes, width).map_err(|_| Fault)
+        self.target.write(core, address, bytes, width).map_err(|_| Fault)
     }
 }
 

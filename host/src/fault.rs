@@ -16,6 +16,10 @@ pub struct Fault {
     message: [u32; 2],
 }
 
+/// The number of the exception that faults become which have no handler of their own.
+const HARD_FAULT: u32 = 3;
+/// The instruction `bkpt 0xAB`.
+const SEMIHOSTING_CALL: u32 = 0xBEAB;
 /// Texts of a crash are no longer than this.
 const TEXT_LIMIT: u32 = 256;
 
@@ -37,7 +41,7 @@ impl Fault {
         let what = match self.cause {
             FaultBlock::PANIC => "panic".to_owned(),
             FaultBlock::DECLARED => format!("declared by the firmware, code {:#x}", self.status[0]),
-            3 => "HardFault".to_owned(),
+            HARD_FAULT => "HardFault".to_owned(),
             4 => "MemManage fault".to_owned(),
             5 => "BusFault".to_owned(),
             6 => "UsageFault".to_owned(),
@@ -52,10 +56,20 @@ impl Fault {
             (true, 0) => String::new(),
             (true, pc) => format!(" at {pc:#010x}"),
         };
-        let message = text(memory, self.message[0], self.message[1])?;
+        let message = match self.cause == HARD_FAULT && is_semihosting_call(memory, pc) {
+            true => "a semihosting call, which only a debugger that offers semihosting answers".into(),
+            false => text(memory, self.message[0], self.message[1])?,
+        };
         let message = if message.is_empty() { message } else { format!(": {message}") };
         Ok(format!("{what}{place}{message}"))
     }
+}
+
+/// Whether the instruction at an address is `bkpt 0xAB`. Without an answer it is a fault.
+fn is_semihosting_call(memory: &mut dyn Memory, pc: u32) -> bool {
+    let mut word = [0];
+    let half = |word: u32| if pc & 2 == 0 { word & 0xFFFF } else { word >> 16 };
+    pc != 0 && memory.read(pc & !3, &mut word).is_ok() && half(word[0]) == SEMIHOSTING_CALL
 }
 
 /// A text of the firmware, from wherever it lies.
@@ -100,7 +114,18 @@ mod tests {
         assert_eq!(nowhere.describe(&mut memory).unwrap(), "panic");
         let placed = Fault { place: [0x1002, 6, 12], message: [0x100A, 5], ..nowhere.clone() };
         assert_eq!(placed.describe(&mut memory).unwrap(), "panic at a/b.rs:12: boom!");
-        let exception = Fault { cause: 3, registers: [0x1000_0123, 0, 0, 0], ..nowhere };
-        assert_eq!(exception.describe(&mut memory).unwrap(), "HardFault at 0x10000123");
+        let exception = Fault { cause: HARD_FAULT, registers: [0x1002, 0, 0, 0], ..nowhere };
+        assert_eq!(exception.describe(&mut memory).unwrap(), "HardFault at 0x00001002");
+    }
+
+    #[test]
+    fn a_fault_at_a_semihosting_call_is_called_that_at_either_half_of_a_word() {
+        let fault =
+            |pc| Fault { cause: HARD_FAULT, registers: [pc, 0, 0, 0], status: [0; 2], place: [0; 3], message: [0; 2] };
+        let mut memory = Bytes(0x1000, vec![0xAB, 0xBE, 0x2A, 0xDE, 0x2A, 0xDE, 0xAB, 0xBE]);
+        for (pc, is_call) in [(0x1000, true), (0x1002, false), (0x1004, false), (0x1006, true)] {
+            let text = fault(pc).describe(&mut memory).unwrap();
+            assert_eq!(text.contains(": a semihosting call, which"), is_call, "{text}");
+        }
     }
 }

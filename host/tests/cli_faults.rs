@@ -137,6 +137,148 @@ fn a_crashed_node_is_named_and_not_among_those_that_resumed() {
     again.expect_out("`stillpoint reset B`");
 }
 
+/// Boards have no semihosting: the call is a fault, and the system stops as at any other.
+#[test]
+fn firmware_that_asks_for_its_end_has_crashed_and_every_command_says_so() {
+    let bench = Bench::new("faults");
+    bench.write_words_of_each(&[], &["crash=exit"]);
+    bench.run(["up"]).expect(0);
+    bench.run(["flash"]);
+    let halted = || Ok(bench.run(["status"]).out.contains("right0  faulted").then_some(()));
+    cli::wait_for("right0 has crashed", halted).unwrap();
+    let why = ": a semihosting call, which only a debugger that offers semihosting answers";
+    bench.run(["status"]).expect(1).expect_out(why);
+    let doctor = bench.run(["doctor"]).expect(1);
+    doctor.expect_out("board B: runs this firmware, which has crashed: right0 (HardFault at ");
+    doctor.expect_out("fix: stillpoint reset B");
+    assert!(!doctor.out.contains("all is well"), "{}", doctor.out);
+    bench.run(["halt"]).expect(0).expect_out("certificate: ");
+    assert_eq!(bench.processes().len(), 2, "no machine has ended");
+    // What the hint says helps: the board starts anew.
+    bench.run(["resume"]).expect(1);
+    bench.run(["reset", "B"]);
+    cli::wait_for("right0 has started", || {
+        Ok(bench.run(["info"]).out.contains("right0  node 2, epoch 1").then_some(()))
+    })
+    .unwrap();
+}
+
+/// A core that cannot run its fault handler ends QEMU.
+#[test]
+fn firmware_that_ends_its_machine_is_named_as_the_cause_and_each_hint_leads_on() {
+    let bench = Bench::new("faults");
+    bench.write_words_of_each(&[], &["crash=lockup"]);
+    bench.run(["up"]).expect(0);
+    let process = bench.processes()[1];
+    bench.run(["flash"]);
+    let ended = || Ok((!std::path::Path::new(&format!("/proc/{process}")).exists()).then_some(()));
+    cli::wait_for("the machine of board B has ended", ended).unwrap();
+    let why = "QEMU has ended: a core locked up, because it could not run its fault handler (Lockup: ";
+    let hint = "run `stillpoint down`, then `stillpoint up`";
+    for command in ["status", "halt", "info"] {
+        let said = bench.run([command]).expect(1);
+        said.expect_out(why);
+        assert!(command == "info" || said.out.contains(hint), "{}", said.out);
+        assert!(!said.out.contains("kill -9") && !said.err.contains("kill -9"), "{said:?}");
+    }
+    bench.run(["doctor"]).expect(1).expect_out(why);
+    bench.run(["up"]).expect(2).expect_err("run `stillpoint down`, then `up`");
+    bench.run(["down"]).expect(0).expect_out(why);
+    bench.run(["up"]).expect(0);
+    bench.run(["status"]).expect(1).expect_out("write its firmware with `stillpoint flash`");
+}
+
+/// A machine whose process gets a small part of a processor.
+struct Slowed {
+    process: u32,
+    over: std::sync::mpsc::Sender<()>,
+    worker: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Slowed {
+    /// Lets the process run for a tenth of the time, in short turns.
+    fn new(process: u32) -> Self {
+        let (over, ended) = std::sync::mpsc::channel();
+        let worker = std::thread::spawn(move || {
+            let turn = |of| ended.recv_timeout(std::time::Duration::from_millis(of)).is_err_and(|why| why == TIMEOUT);
+            const TIMEOUT: std::sync::mpsc::RecvTimeoutError = std::sync::mpsc::RecvTimeoutError::Timeout;
+            loop {
+                cli::signal("STOP", process);
+                let goes_on = turn(180);
+                cli::signal("CONT", process);
+                if !goes_on || !turn(20) {
+                    return;
+                }
+            }
+        });
+        Self { process, over, worker: Some(worker) }
+    }
+}
+
+impl Drop for Slowed {
+    fn drop(&mut self) {
+        let _ = self.over.send(());
+        self.worker.take().map(std::thread::JoinHandle::join);
+        cli::signal("CONT", self.process);
+    }
+}
+
+#[test]
+fn a_slow_qemu_is_waited_for_and_never_taken_for_dead_stopped_or_in_use() {
+    let bench = Bench::running("token_ring");
+    let slowed = Slowed::new(bench.processes()[1]);
+    for round in 0..3 {
+        let commands =
+            [&["status"][..], &["info"], &["halt", "--limit", "30"], &["cut"], &["resume"], &["reset"], &["status"]];
+        for args in commands {
+            let done = bench.run(args);
+            assert_eq!(done.code, Some(0), "round {round}, {args:?}: {done:?}");
+            for wrong in ["killed", "kill -", "in use", "already taken", "missing", "ended"] {
+                assert!(!done.out.contains(wrong) && !done.err.contains(wrong), "{args:?}: {done:?}");
+            }
+        }
+    }
+    drop(slowed);
+    bench.run(["run"]).expect(0);
+    bench.expect_progress();
+}
+
+/// Ends a process with the test, however that ends.
+struct Ended(u32);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        if std::path::Path::new(&format!("/proc/{}", self.0)).exists() {
+            cli::signal("KILL", self.0);
+        }
+    }
+}
+
+/// Its machine runs on, and no command can find it by its board any more.
+#[test]
+fn a_machine_whose_run_directory_was_moved_is_found_by_doctor_and_ended_by_its_hint() {
+    let bench = Bench::running("token_ring");
+    let processes = bench.processes();
+    let up = bench.run(["up", "--json"]).expect(0).json();
+    let run_dir = std::path::PathBuf::from(up["boards"][1]["run_dir"].as_str().unwrap());
+    // Moved, the machine is none that the bench ends.
+    let _ended = Ended(processes[1]);
+    std::fs::rename(&run_dir, bench.path("moved")).unwrap();
+    bench.run(["status"]).expect(1).expect_out("it was not started");
+    let hint = format!("kill {}", processes[1]);
+    let doctor = bench.run(["doctor"]).expect(1);
+    doctor.expect_out(&format!("QEMU process {} runs, and its run directory ", processes[1]));
+    doctor.expect_out(&hint);
+    cli::signal("TERM", processes[1]);
+    let ended = || Ok((!std::path::Path::new(&format!("/proc/{}", processes[1])).exists()).then_some(()));
+    cli::wait_for("the machine has ended", ended).unwrap();
+    assert!(!bench.run(["doctor"]).out.contains(&hint));
+    bench.run(["down"]).expect(0);
+    bench.run(["up"]).expect(0);
+    bench.run(["run"]).expect(0);
+    bench.expect_progress();
+}
+
 #[test]
 fn a_board_without_firmware_is_not_reset() {
     let bench = Bench::new("token_ring");

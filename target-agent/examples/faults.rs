@@ -5,7 +5,8 @@
 //!
 //! Words of the command line: `board=A` or `board=B`; `crash=` one of `panic`, `hardfault`, `overflow`, `declared`,
 //! `interrupt` (a panic in an interrupt handler), `section` (a fault in the middle of an event), `lock-panic` and
-//! `lock-hardfault` (while holding the cross-core lock); `core=1` for the core on which it happens, `core=both` for both
+//! `lock-hardfault` (while holding the cross-core lock), `exit` (a semihosting call that asks for the end of the program),
+//! `lockup` (a fault that has no handler, which ends QEMU); `core=1` for the core on which it happens, `core=both` for both
 //! cores of board A, else core 0; `lock=busy` has both cores take the cross-core lock all the time; `halt=lock` and
 //! `halt=pending` have the core halt the system itself once, holding the lock or with an interrupt pending; `counter=wrap`
 //! starts the counter just before its wrap; `watchdog=fed` and `watchdog=starved` start a watchdog of five seconds, which
@@ -224,6 +225,8 @@ fn trouble(agent: Agent, count: u32) {
         Some(b"section") => forbid_writing(),
         Some(b"lock-panic") => critical_section::with(|_| panic!("holding the lock")),
         Some(b"lock-hardfault") => critical_section::with(|_| fault()),
+        Some(b"exit") => exit(),
+        Some(b"lockup") => lock_up(),
         _ => {}
     }
     if has("halt=", b"lock") {
@@ -241,6 +244,20 @@ fn trouble(agent: Agent, count: u32) {
 fn fault() {
     // SAFETY: it faults, and changes nothing before.
     unsafe { core::arch::asm!("udf #42") };
+}
+
+/// `SYS_EXIT`, whether or not a host answers.
+fn exit() {
+    // SAFETY: a host that answers ends the program; without one it faults, and changes nothing before.
+    unsafe { core::arch::asm!("bkpt #0xAB", in("r0") 0x18, in("r1") 0x2_0026) };
+}
+
+/// Faults with a vector table where there is no memory.
+fn lock_up() {
+    const VECTOR_TABLE_OFFSET: usize = 0xE000_ED08;
+    // SAFETY: the firmware does not run on: no exception has a handler any more, and the next instruction is one.
+    unsafe { core::ptr::with_exposed_provenance_mut::<u32>(VECTOR_TABLE_OFFSET).write_volatile(0xD000_0000) };
+    fault();
 }
 
 /// Fills the stack.

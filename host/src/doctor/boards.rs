@@ -17,13 +17,25 @@ impl Check for BoardsCheck {
     }
 }
 
+/// The name of a node that has crashed, and why.
+fn crash(board: &mut Board, core: usize) -> Option<String> {
+    let fault = board.node(core).ok()?.fault?;
+    let why = fault.describe(board.memory()).unwrap_or_else(|error| error.to_string());
+    Some(format!("{} ({why})", board.node_name(core)))
+}
+
 impl BoardsCheck {
     /// What is to say of a board; nothing if another check says it.
     fn of(&self, config: &BoardConfig, board: Result<Board, OpenError>) -> Option<Finding> {
         let name = &config.name;
         let cause = match board {
-            Ok(board) => {
+            Ok(mut board) => {
                 let nodes = board.cores();
+                let crashed: Vec<String> = (0..nodes).filter_map(|core| crash(&mut board, core)).collect();
+                if !crashed.is_empty() {
+                    let what = format!("board {name}: runs this firmware, which has crashed: {}", crashed.join(", "));
+                    return Some(Finding::wrong(self.name(), what, format!("stillpoint reset {name}")));
+                }
                 let nodes = if nodes == 1 { "1 node".into() } else { format!("{nodes} nodes") };
                 return Some(Finding::ok(self.name(), format!("board {name}: runs this firmware, {nodes}")));
             }

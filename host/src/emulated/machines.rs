@@ -80,7 +80,18 @@ pub fn state(file: &SystemFile, board: &BoardConfig) -> Result<MachineState, Ses
 
 /// What QEMU said before it ended.
 fn last_words(folder: &Path) -> String {
-    let said = std::fs::read_to_string(folder.join("stderr")).unwrap_or_default();
+    why_it_ended(&std::fs::read_to_string(folder.join("stderr")).unwrap_or_default())
+}
+
+/// Why QEMU ended, from what it wrote.
+fn why_it_ended(said: &str) -> String {
+    // The registers of the core follow.
+    if let Some(fatal) = said.lines().find_map(|line| line.strip_prefix("qemu: fatal: ")) {
+        return match fatal.starts_with("Lockup") {
+            true => format!("QEMU has ended: a core locked up, because it could not run its fault handler ({fatal})"),
+            false => format!("QEMU has ended: {fatal}"),
+        };
+    }
     let last = said.lines().rfind(|line| !line.trim().is_empty() && !line.ends_with("has no peer"));
     last.map_or("QEMU has ended and left no message, as after `kill -9`".into(), |line| {
         format!("QEMU has ended: {line}")
@@ -286,4 +297,25 @@ fn find(state: &StateDir, board: &BoardConfig) -> Result<Machine, SessionError> 
         )));
     }
     Ok(machine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::why_it_ended;
+
+    #[test]
+    fn a_core_that_locked_up_a_signal_and_a_silent_end_are_told_apart() {
+        let start = "qemu-system-arm: warning: nic lan9118.0 has no peer\n";
+        let registers = "\nR00=e000ed04 R01=d0000000\nXPSR=61000000 -ZC- T S priv-thread\nFPSCR: 00000000\n";
+        let lockup = why_it_ended(&format!("{start}qemu: fatal: Lockup: can't escalate 3 to HardFault\n{registers}"));
+        assert_eq!(
+            lockup,
+            "QEMU has ended: a core locked up, because it could not run its fault handler (Lockup: can't escalate 3 to HardFault)"
+        );
+        let other = why_it_ended(&format!("{start}qemu: fatal: no memory\n{registers}"));
+        assert_eq!(other, "QEMU has ended: no memory");
+        let signal = why_it_ended(&format!("{start}qemu-system-arm: terminating on signal 15 from pid 7 (sh)\n"));
+        assert_eq!(signal, "QEMU has ended: qemu-system-arm: terminating on signal 15 from pid 7 (sh)");
+        assert_eq!(why_it_ended(start), "QEMU has ended and left no message, as after `kill -9`");
+    }
 }

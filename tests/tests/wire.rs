@@ -8,7 +8,7 @@ use document::Section;
 use std::mem::{offset_of, size_of};
 use stillpoint_core::control::{CommandError, CommandWords, ControlBlock, StateCode};
 use stillpoint_core::log::Recording;
-use stillpoint_core::predicate::{Detector, Generation, SlotId};
+use stillpoint_core::predicate::{Detector, Generation, Plan, SlotId};
 use stillpoint_core::{Command, EventKind, HaltId};
 
 const DOCUMENT: &str = include_str!("../../docs/WIRE.md");
@@ -138,6 +138,7 @@ fn the_table_of_commands_numbers_them_as_the_host_does() {
         ("enable", Command::Enable { slot, generation }),
         ("remove", Command::Remove { slot }),
         ("report", Command::Report),
+        ("plan", Command::Plan { slot, generation, plan: Plan::NOTHING }),
     ];
     let section = section("Commands");
     let table: Vec<_> = section.rows.iter().filter_map(|row| Some((row[0].as_str(), row[1].parse().ok()?))).collect();

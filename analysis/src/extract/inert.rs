@@ -7,7 +7,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Macro};
 
 /// Macros of the kit and of others that use no port and no watch themselves, whatever they are given.
-const HARMLESS: [&str; 5] = ["trace", "name", "here", "asm", "global_asm"];
+const HARMLESS: [&str; 6] = ["trace", "span", "name", "here", "asm", "global_asm"];
 
 /// The name of a macro.
 pub fn name_of(call: &Macro) -> String {

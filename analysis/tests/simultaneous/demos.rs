@@ -116,6 +116,19 @@ pub fn all() -> Vec<Demo> {
             BOARDS,
             &[(0, "checked", 1, "checked"), (0, "out", 2, "in"), (2, "checked", 3, "checked"), (2, "out", 0, "in")],
         ),
+        demo(
+            "two_phase",
+            text!("two_phase"),
+            &["coordinator", "store1", "store2", "store3"],
+            &[
+                (0, "ask", 1, "ask"),
+                (1, "told", 0, "told"),
+                (0, "to_board", 2, "from_board"),
+                (2, "to_board", 0, "from_board"),
+                (2, "ask", 3, "ask"),
+                (3, "told", 2, "told"),
+            ],
+        ),
         demo("replay", text!("replay"), &["sensor", "logger"], &[(0, "levels", 1, "levels")]),
         demo("round_trip", text!("round_trip"), &["zero", "one"], &[(0, "there", 1, "there"), (1, "back", 0, "back")]),
         Demo {

@@ -4,7 +4,7 @@ use crate::expr::Compiled;
 use crate::{Node, NodeAddress, Slot, System, SystemError};
 use serde::{Deserialize, Serialize};
 use stillpoint_core::control::{SlotState, StateCode};
-use stillpoint_core::predicate::{Detector, Generation, Program, SlotId, SlotPhase};
+use stillpoint_core::predicate::{Detector, Generation, MAX_STAGES, Plan, Program, SlotId, SlotPhase};
 use stillpoint_core::{Command, NodeId};
 
 /// A breakpoint as it was armed: what is needed to find it again on the boards.
@@ -22,6 +22,9 @@ pub struct Armed {
     pub stages: u8,
     /// The bytes of each node's program, by the number of the node.
     pub programs: Vec<(u8, Vec<u8>)>,
+    /// For a simultaneous event that is promised: the part of each node that has one, by the number of the node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<(u8, Vec<u8>)>,
 }
 
 impl Armed {
@@ -30,7 +33,23 @@ impl Armed {
     }
 
     fn detector(&self) -> Detector {
-        if self.markers { Detector::Marker } else { Detector::Causal }
+        match self.markers {
+            true => Detector::Marker,
+            false if self.plans.is_empty() => Detector::Causal,
+            false => Detector::Simultaneous,
+        }
+    }
+
+    /// The part of a node in a simultaneous event.
+    fn plan(&self, node: NodeId) -> Plan {
+        let bytes = self.plans.iter().find(|(id, _)| *id == node.0).and_then(|(_, bytes)| bytes.first_chunk());
+        bytes.and_then(Plan::from_bytes).unwrap_or(Plan::NOTHING)
+    }
+
+    /// Whether a node says that the simultaneous event can be recognised no more: a link of its plan began a new session.
+    pub(super) fn is_over(&self, nodes: &[Node]) -> bool {
+        let ended = |node: &Node| self.slot_of(node).is_some_and(|(state, _)| state.stage == MAX_STAGES);
+        !self.plans.is_empty() && nodes.iter().any(ended)
     }
 
     /// The program of a node, if it was given one.
@@ -111,6 +130,21 @@ pub fn arm(
     text: &str,
     note: impl FnOnce(&Armed),
 ) -> Result<Armed, BreakError> {
+    arm_by_plan(system, compiled, detector, &[], text, note)
+}
+
+/// The same for a simultaneous event, of which each node gets its part. Without parts it is an ordinary breakpoint.
+///
+/// # Errors
+/// As for [`arm`]; or the links on the way of a release began at different times.
+pub fn arm_by_plan(
+    system: &mut System,
+    compiled: &Compiled,
+    detector: Detector,
+    plans: &[(NodeId, Plan)],
+    text: &str,
+    note: impl FnOnce(&Armed),
+) -> Result<Armed, BreakError> {
     let mut nodes = survey(system)?;
     if nodes.iter().all(|node| node.state == Some(StateCode::Running))
         && !remove_fired(system, &nodes, |_| true)?.is_empty()
@@ -126,6 +160,7 @@ pub fn arm(
         text: text.to_owned(),
         stages: compiled.stages,
         programs: programs.collect(),
+        plans: plans.iter().map(|(node, plan)| (node.0, plan.to_bytes().to_vec())).collect(),
     };
     note(&armed);
     let done = install(system, &armed, &nodes).and_then(|()| enable(system, &armed));
@@ -165,7 +200,11 @@ fn install_on(system: &mut System, at: NodeAddress, armed: &Armed, node: NodeId)
     let program = armed.program(node).ok_or(BreakError::NoProgram(node.0))?;
     let slot = SlotId::new(armed.slot).ok_or(BreakError::NoSlot)?;
     let (generation, detector, program) = (armed.generation(), armed.detector(), program.as_bytes());
-    Ok(system.command(at, &Command::Install { slot, generation, detector, program })?)
+    system.command(at, &Command::Install { slot, generation, detector, program })?;
+    if detector == Detector::Simultaneous {
+        system.command(at, &Command::Plan { slot, generation, plan: armed.plan(node) })?;
+    }
+    Ok(())
 }
 
 fn confirm(armed: &Armed, nodes: &[Node], id: NodeId) -> Result<(), BreakError> {

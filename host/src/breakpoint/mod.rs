@@ -10,7 +10,7 @@ mod once;
 mod step;
 mod wait;
 
-pub use arm::{Agreement, Armed, agreement, arm, free_slot, is_half_armed, look_on, remove, remove_fired};
+pub use arm::{Agreement, Armed, agreement, arm, arm_by_plan, free_slot, is_half_armed, look_on, remove, remove_fired};
 pub use directory::directory;
 pub use fired::{Fired, Order, Satisfied, satisfied};
 pub use once::{Moved, Ran, run_until};

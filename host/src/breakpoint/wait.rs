@@ -85,6 +85,9 @@ pub fn wait_past(
             again_at = Instant::now() + PATIENCE;
         }
         match agreement(armed, &nodes) {
+            // The others have heard of it, and nothing they were told before counts any more.
+            Agreement::Partly(_) if !armed.plans.is_empty() => return Ok(Waited::Gone),
+            _ if armed.is_over(&nodes) => return Ok(Waited::Gone),
             // What was armed for one run is not armed again: the run is over when a node begins anew.
             Agreement::Partly(_) if past.is_some() && resolved.is_none() => return Ok(Waited::Gone),
             Agreement::Partly(missing) => {

@@ -28,12 +28,15 @@ use stillpoint_core::predicate::{Detector, SLOTS, SlotId, SlotPhase};
                   stillpoint break 'left0.lap == 4 === right1.lap == 5'\n  stillpoint break list\n  stillpoint break rm all"
 )]
 pub struct Args {
-    /// What to stop at: node:event or node.condition, joined by -> (then), | (or), or conditions of several nodes joined by === (at once, as best effort).
+    /// What to stop at: node:event or node.condition, joined by -> (then), | (or), or conditions of several nodes joined by === (at once: promised where the sources show it, else as best effort).
     #[arg(value_name = "EXPR", required = true)]
     expression: Option<String>,
     /// Let stages travel by Miller & Choi's markers instead of on the program's messages.
     #[arg(long)]
     markers: bool,
+    /// Do not look for a promise of conditions joined by ===: halt at each of them and look.
+    #[arg(long)]
+    best_effort: bool,
     #[command(flatten)]
     patience: Patience,
     #[command(subcommand)]
@@ -75,7 +78,9 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     match (&args.verb, &args.expression) {
         (Some(Verb::List), _) => list(context),
         (Some(Verb::Rm { which }), _) => remove(context, *which),
-        (None, Some(text)) if expr::is_simultaneous(text) => break_simultaneous::run(text, args.patience, context),
+        (None, Some(text)) if expr::is_simultaneous(text) => {
+            break_simultaneous::run(text, args.best_effort, args.patience, context)
+        }
         (None, Some(text)) => {
             let detector = if args.markers { Detector::Marker } else { Detector::Causal };
             let wanted = Wanted::understand(text, detector, context)?;

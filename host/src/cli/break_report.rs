@@ -24,6 +24,15 @@ pub struct Stopped {
     pub outcome: &'static str,
     halt: Option<Halt>,
     satisfied: Vec<Event>,
+    /// The components of a simultaneous event that was promised, as the halted state shows them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    components: Vec<Component>,
+}
+
+#[derive(Serialize)]
+struct Component {
+    condition: String,
+    holds: bool,
 }
 
 /// The halt that something ended with.
@@ -59,7 +68,34 @@ impl Stopped {
             outcome: "armed",
             halt: None,
             satisfied: Vec::new(),
+            components: Vec::new(),
         }
+    }
+
+    /// Takes what the halted state shows of each component.
+    pub fn components(&mut self, seen: impl Iterator<Item = (String, bool)>) {
+        self.components = seen.map(|(condition, holds)| Component { condition, holds }).collect();
+    }
+
+    /// Whether every component of a simultaneous event that was promised holds in the halted state.
+    pub fn keeps_its_promise(&self) -> bool {
+        self.components.iter().all(|component| component.holds)
+    }
+
+    fn write_components(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wide = self.components.iter().map(|one| one.condition.chars().count()).max().unwrap_or(0);
+        for Component { condition, holds } in &self.components {
+            if *holds {
+                writeln!(f, "  {condition:wide$}  holds in the halted state")?;
+            } else {
+                let bad = paint::BAD;
+                writeln!(
+                    f,
+                    "  {condition:wide$}  {bad}does not hold{bad:#} in the halted state, although it was promised"
+                )?;
+            }
+        }
+        Ok(())
     }
 
     pub fn fired(&mut self, fired: &Fired, resolved: &Resolved, directory: &Directory) {
@@ -146,6 +182,7 @@ impl Report for Stopped {
         let style = if outcome == "fired" { paint::GOOD } else { paint::WARN };
         writeln!(f, "{}breakpoint {number}{:#} {style}{outcome}{style:#}: {text}", paint::NAME, paint::NAME)?;
         write_events(&self.satisfied, f)?;
+        self.write_components(f)?;
         match &self.halt {
             Some(halt) => halt.text(f),
             None if outcome.ends_with("halted") => {

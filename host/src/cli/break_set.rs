@@ -2,14 +2,15 @@
 use super::break_left::remove_left;
 use super::break_report::Stopped;
 use super::break_store::Store;
+use super::stop::Holds;
 use super::{CliError, Context, Exit, Output};
 use std::time::{Duration, Instant};
 use stillpoint::breakpoint::{self, Armed, BreakError, Fired, Waited};
 use stillpoint::expr::{self, Compiled, Directory, ExprError, Promise, Resolved};
 use stillpoint::{Node, Slot, System};
 use stillpoint_core::control::StateCode;
-use stillpoint_core::predicate::{Detector, SlotId, SlotPhase};
-use stillpoint_core::{Command, HaltId};
+use stillpoint_core::predicate::{Detector, Plan, SlotId, SlotPhase};
+use stillpoint_core::{Command, HaltId, NodeId};
 
 /// How long a system may take to stop or to go on, of which it needs milliseconds.
 const RELEASE_LIMIT: Duration = Duration::from_secs(10);
@@ -23,6 +24,10 @@ pub struct Wanted {
     pub directory: Directory,
     /// What is said of it instead of what its expression promises.
     pub said: Option<Promise>,
+    /// For a simultaneous event that is promised: the part of each node that has one.
+    pub plans: Vec<(NodeId, Plan)>,
+    /// What must hold in the halted state when it has fired, with its text.
+    pub components: Vec<(String, Holds)>,
 }
 
 /// An expression that cannot be used is the user's to mend, with the caret on a line of its own.
@@ -45,7 +50,16 @@ impl Wanted {
         let directory = breakpoint::directory(context.system()?)?;
         let resolved = expr::resolve(&expression, &directory).map_err(wrong)?;
         let compiled = expr::compile(&resolved, &directory).map_err(wrong)?;
-        Ok(Self { text: text.to_owned(), detector, resolved, compiled, directory, said: None })
+        Ok(Self {
+            text: text.to_owned(),
+            detector,
+            resolved,
+            compiled,
+            directory,
+            said: None,
+            plans: Vec::new(),
+            components: Vec::new(),
+        })
     }
 
     fn promised(&self) -> Promise {
@@ -55,7 +69,8 @@ impl Wanted {
     /// Says what a stop at it will mean.
     pub fn promise(&self, out: Output) {
         let promise = self.promised();
-        out.say(if self.said.is_some() { "best effort" } else { "promised" }, &promise.holds);
+        let best_effort = self.said.is_some() && self.plans.is_empty();
+        out.say(if best_effort { "best effort" } else { "promised" }, &promise.holds);
         for limit in &promise.limits {
             out.say("but", limit);
         }
@@ -84,7 +99,8 @@ impl Wanted {
         let mut kept = Ok(());
         // Before any board has it: should this process be killed, the next one knows what it finds.
         let note = |armed: &Armed| kept = store.put(armed.clone(), only_for);
-        let armed = breakpoint::arm(system, compiled, self.detector, &self.text, note).map_err(failed)?;
+        let armed = breakpoint::arm_by_plan(system, compiled, self.detector, &self.plans, &self.text, note);
+        let armed = armed.map_err(failed)?;
         kept?;
         Ok(armed)
     }
@@ -191,9 +207,14 @@ pub fn set(
         out.print(&stopped);
         return Ok(Exit::Bad);
     }
+    let has_fired = matches!(waited, Waited::Fired(_));
     let exit = outcome(&mut stopped, waited, wanted)?;
+    if has_fired && !wanted.components.is_empty() {
+        let nodes = context.system()?.nodes()?;
+        stopped.components(wanted.components.iter().map(|(text, holds)| (text.clone(), holds.on(&nodes))));
+    }
     out.print(&stopped);
-    Ok(exit)
+    Ok(if stopped.keeps_its_promise() { exit } else { Exit::Bad })
 }
 
 /// Whether what has fired is what was meant.
@@ -243,6 +264,11 @@ pub fn outcome(stopped: &mut Stopped, waited: Waited, wanted: &Wanted) -> Result
         }
         Waited::TimedOut => {
             stopped.outcome = "not fired in time; it stays armed";
+            Exit::Bad
+        }
+        Waited::Gone if !wanted.plans.is_empty() => {
+            stopped.outcome = "over: a node was reset, or a link began a new session, so what nodes said of each other is \
+                               worth nothing; remove it and set it again";
             Exit::Bad
         }
         Waited::Gone => {

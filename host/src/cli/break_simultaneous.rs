@@ -1,7 +1,9 @@
-//! Stopping where conditions of several nodes hold at once, as best effort.
+//! Stopping where conditions of several nodes hold at once: promised where the sources show that it can be, otherwise as best
+//! effort.
 //!
-//! The breakpoint fires whenever one of the conditions becomes true. The host then looks at the halted state: if all of them
-//! hold, that is the answer; otherwise the system goes on.
+//! *Promised*: every node gets its part of a plan, one node recognises the event, and the host looks whether every component
+//! holds in the halted state. *Best effort*: the breakpoint fires whenever one of the conditions becomes true. The host then
+//! looks at the halted state: if all of them hold, that is the answer; otherwise the system goes on.
 use super::break_set::{Patience, Wanted, set};
 use super::stable::ProgramArgs;
 use super::stop::Holds;
@@ -10,24 +12,34 @@ use std::cell::Cell;
 use stillpoint::Node;
 use stillpoint::breakpoint;
 use stillpoint::expr::{self, Promise};
-use stillpoint_core::predicate::Detector;
+use stillpoint_core::NodeId;
+use stillpoint_core::predicate::{Detector, Plan};
 
 /// Arms a simultaneous event and waits for it.
-pub fn run(text: &str, patience: Patience, context: &mut Context) -> Result<Exit, CliError> {
+pub fn run(text: &str, best_effort: bool, patience: Patience, context: &mut Context) -> Result<Exit, CliError> {
     let directory = breakpoint::directory(context.system()?)?;
     let event = expr::simultaneous(text, &directory).map_err(|error| CliError::Usage(error.to_string()))?;
     let any = event.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join(" | ");
     let mut wanted = Wanted::understand(&any, Detector::Causal, context)?;
+    let all: Vec<_> = wanted.resolved.terms().map(|(_, term)| Holds::of(term.clone())).collect();
+    let why = match if best_effort { Err("it was asked for".to_owned()) } else { planned(text, context) } {
+        Ok(Planned { plans, promise }) => {
+            (wanted.text, wanted.detector, wanted.plans) = (text.to_owned(), Detector::Simultaneous, plans);
+            wanted.said = Some(promise);
+            wanted.components = event.iter().map(|one| one.text.clone()).zip(all).collect();
+            return set(&wanted, patience, context, None);
+        }
+        Err(why) => why,
+    };
     wanted.said = Some(Promise {
         holds: "when it stops, the host has seen every component hold in the halted state".into(),
         limits: vec![
             "it halts whenever one component becomes true and goes on if another does not hold then, so it slows the \
              system down and may miss moments"
                 .into(),
-            known(text, context),
+            why,
         ],
     });
-    let all: Vec<_> = wanted.resolved.terms().map(|(_, term)| Holds::of(term.clone())).collect();
     let (seen, shown) = (Cell::new(0_u32), Cell::new(0_u32));
     let accept = |nodes: &[Node]| {
         let holds = all.iter().all(|one| one.on(nodes));
@@ -42,18 +54,33 @@ pub fn run(text: &str, patience: Patience, context: &mut Context) -> Result<Exit
     Ok(exit)
 }
 
-/// What the sources say of it.
-fn known(text: &str, context: &mut Context) -> String {
+/// The part of each node, and what is promised.
+struct Planned {
+    plans: Vec<(NodeId, Plan)>,
+    promise: Promise,
+}
+
+/// How the sources say that the event can be recognised, or why it cannot be promised.
+fn planned(text: &str, context: &mut Context) -> Result<Planned, String> {
     let from = ProgramArgs::at(None);
     let judged = from.header(context).and_then(|header| stable::judge(text, &from, &[], &header));
-    match judged {
-        Ok((_, verdict)) => match (&verdict.promised, verdict.obstacles.first()) {
-            (Some(promised), _) => {
-                format!("{} could recognise it for certain, but nodes cannot be told to do so yet", promised.node)
-            }
-            (None, Some(obstacle)) => format!("more cannot be promised: {}", obstacle.why),
-            (None, None) => "more cannot be promised".into(),
-        },
-        Err(error) => format!("whether more could be promised is not known: {error}"),
-    }
+    let (program, verdict) = judged.map_err(|error| format!("whether more could be promised is not known: {error}"))?;
+    let (Some(promised), Some(recognition)) = (&verdict.promised, verdict.recognition()) else {
+        let why = verdict.obstacles.first().map(|obstacle| format!(": {}", obstacle.why));
+        return Err(format!("more cannot be promised{}", why.unwrap_or_default()));
+    };
+    let plans = program.plans(recognition).map_err(|error| format!("more cannot be promised: {error}"))?;
+    let others = match promised.silent {
+        1 => "1 other channel carries nothing".to_owned(),
+        n => format!("{n} other channels carry nothing"),
+    };
+    let promise = Promise {
+        holds: format!(
+            "when it fires, every component holds in the halted state; {} recognises it, {} carry what it needs, {others}",
+            promised.node,
+            promised.carried.join(", ")
+        ),
+        limits: vec!["a reset of a node or a new session of a link that it relies on ends it".into()],
+    };
+    Ok(Planned { plans, promise })
 }

@@ -10,8 +10,9 @@ pub use picture::{dot, svg};
 
 use crate::trace::Header;
 use std::path::{Path, PathBuf};
-use stillpoint_analysis::{ChannelId, ExtractError, Extracted, Node, Place, Port, extract};
-use stillpoint_core::NodeId;
+use stillpoint_analysis::{ChannelId, ExtractError, Extracted, Node, Place, Port, Recognition, extract};
+use stillpoint_core::predicate::Plan;
+use stillpoint_core::{NodeId, PortId};
 
 /// Why nothing can be said from the sources.
 #[derive(Debug, thiserror::Error)]
@@ -136,6 +137,29 @@ impl SystemProgram {
         format!("{}.{port}", self.node_name(channel.from))
     }
 
+    /// Where the messages of a channel leave, and where they come in.
+    #[must_use]
+    pub fn ports(&self, id: ChannelId) -> Option<(PortId, PortId)> {
+        let channel =
+            self.header.channels.iter().filter(|one| channel_of(&self.header, one).is_some()).nth(id.index())?;
+        Some((PortId(channel.out), PortId(channel.into)))
+    }
+
+    /// The part of each node in recognising an event.
+    ///
+    /// # Errors
+    /// Why nodes cannot do that.
+    pub fn plans(&self, recognition: &Recognition) -> Result<Vec<(NodeId, Plan)>, String> {
+        let program = &self.extracted.program;
+        let known = (0..program.channels().len() as u32).all(|id| self.ports(ChannelId(id)).is_some());
+        if !known {
+            return Err("the ports of a channel are not known".into());
+        }
+        let ports = |id| self.ports(id).unwrap_or((PortId(0), PortId(0)));
+        let plans = stillpoint_analysis::plans(program, recognition, ports).map_err(|error| error.to_string())?;
+        Ok(plans.into_iter().collect())
+    }
+
     /// The receiver's port of a channel.
     #[must_use]
     pub fn receiving_port(&self, id: ChannelId) -> String {
@@ -145,15 +169,16 @@ impl SystemProgram {
 
 /// The channels by the names of their ports.
 fn channels(header: &Header) -> Vec<Port> {
+    header.channels.iter().filter_map(|channel| channel_of(header, channel)).collect()
+}
+
+fn channel_of(header: &Header, channel: &crate::trace::ChannelInfo) -> Option<Port> {
     let port = |node: u8, port: u8| {
         let of = header.nodes.iter().find(|one| one.id == node)?;
         Some(of.ports.iter().find(|one| one.id == port)?.name.clone())
     };
-    let channel = |channel: &crate::trace::ChannelInfo| {
-        let from = (NodeId(channel.from), port(channel.from, channel.out)?);
-        Some(Port { from, to: (NodeId(channel.to), port(channel.to, channel.into)?) })
-    };
-    header.channels.iter().filter_map(channel).collect()
+    let from = (NodeId(channel.from), port(channel.from, channel.out)?);
+    Some(Port { from, to: (NodeId(channel.to), port(channel.to, channel.into)?) })
 }
 
 /// Places as text: `token_ring.rs:87, :97`.

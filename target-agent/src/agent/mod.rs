@@ -47,7 +47,7 @@ use stillpoint_core::{Direction, Event, Input, Node, NodeId, PortId, StampKind, 
 #[unsafe(no_mangle)]
 #[used]
 static STILLPOINT_WIRE_VERSION_4: u8 = {
-    assert!(VERSION == 3, "a new version is a new symbol, whose name is `control::VERSION_SYMBOL`");
+    assert!(VERSION == 4, "a new version is a new symbol, whose name is `control::VERSION_SYMBOL`");
     VERSION as u8
 };
 

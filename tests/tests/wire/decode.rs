@@ -4,7 +4,7 @@ use stillpoint_core::control::{self, CommandWords, ControlLayout, PortBlock, Slo
 use stillpoint_core::delay::{Notice, Passage, Step};
 use stillpoint_core::link::{self, FrameDecoder, Header, Ledger};
 use stillpoint_core::log::{LogItem, LogReader, TextReader};
-use stillpoint_core::predicate::{Carry, Program, Reached};
+use stillpoint_core::predicate::{Carry, Load, Program, Reached};
 use stillpoint_core::shared::{AccessKind, AccessValue};
 use stillpoint_core::{
     Command, Direction, EventKind, EventNumber, HaltMarker, Input, LinkHello, Node, NodeId, PortId, StampKind,
@@ -35,6 +35,7 @@ pub fn decode(example: &Example) -> Option<Vec<String>> {
         "reached" => each(|bytes| {
             exactly(bytes).map_or_else(refused_bare, |pair| or_refused(Reached::from_bytes(pair), reached))
         }),
+        "values" => each(|bytes| or_refused(Load::decode(bytes), |load| whole(load.length, bytes, values(&load)))),
         "carry" => each(|bytes| or_refused(Carry::decode(bytes), |(said, length)| whole(length, bytes, carry(&said)))),
         "halt-marker" => each(|bytes| or_refused(HaltMarker::<4>::read(bytes), marker)),
         "hello" => each(|bytes| LinkHello::read(bytes).map_or_else(refused_bare, hello)),
@@ -189,6 +190,17 @@ fn command_in_words(command: &Command<'_>) -> String {
         }
         Command::Enable { slot, generation } => format!("enable slot {}, generation {}", slot.number(), generation.0),
         Command::Remove { slot } => format!("remove slot {}", slot.number()),
+        Command::Plan { slot, generation, plan } => {
+            let carried: Vec<_> = plan.carriers.iter().map(|ports| ports.0).collect();
+            format!(
+                "plan slot {}, generation {}: own {:?}, release {:?}, needs {:#x}, carriers {carried:?}",
+                slot.number(),
+                generation.0,
+                plan.own,
+                plan.release.map(|port| port.0),
+                plan.needs
+            )
+        }
         Command::Suspend | Command::Continue | Command::Report => format!("{command:?}").to_lowercase(),
     }
 }
@@ -272,6 +284,16 @@ fn reached(reached: Reached) -> String {
 
 fn carry(carry: &Carry) -> String {
     carry.iter().map(reached).collect::<Vec<_>>().join("; ")
+}
+
+fn values(load: &Load) -> String {
+    let Some(values) = &load.values else { return carry(&load.carry) };
+    let each = values.iter().map(|(component, holds, taken)| {
+        format!("component {component} {}, {taken} taken", if holds { "holds" } else { "does not hold" })
+    });
+    let each: Vec<_> = each.collect();
+    let stages = if load.carry.is_empty() { String::new() } else { format!("; {}", carry(&load.carry)) };
+    format!("slot {}, generation {}: {}{stages}", values.slot.number(), values.generation.0, each.join("; "))
 }
 
 fn marker(marker: HaltMarker<4>) -> String {

@@ -75,6 +75,19 @@ enum Reach {
 }
 
 impl Reach {
+    fn begin_command(&mut self) -> Result<(), MemoryError> {
+        match self {
+            Self::Quiet(quiet) => quiet.begin_command(),
+            Self::Session(_) | Self::Memory(_) | Self::Saved(_) | Self::Lost => Ok(()),
+        }
+    }
+
+    fn end_command(&mut self) {
+        if let Self::Quiet(quiet) = self {
+            quiet.end_command();
+        }
+    }
+
     fn memory(&mut self) -> &mut dyn Memory {
         match self {
             Self::Quiet(quiet) => quiet.as_mut(),
@@ -209,6 +222,24 @@ impl Board {
         }
     }
 
+    /// The cores that a killed debugger had left stopped and that run again since the board was opened.
+    #[must_use]
+    pub fn released(&self) -> &[usize] {
+        match &self.reach {
+            Reach::Quiet(quiet) => quiet.released(),
+            Reach::Session(session) => session.released(),
+            Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => &[],
+        }
+    }
+
+    /// The folder of the system, if another process owns the board.
+    pub(crate) fn owned_in(&self) -> Option<&crate::StateDir> {
+        match &self.reach {
+            Reach::Quiet(quiet) => quiet.owned_in(),
+            Reach::Session(_) | Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => None,
+        }
+    }
+
     /// Whether each core is halted for debugging, as opposed to parked by its agent. Empty if the board is not behind a probe.
     ///
     /// # Errors
@@ -322,12 +353,30 @@ impl Board {
     /// When the board has no such core.
     pub fn command_within(&mut self, core: usize, command: &Command<'_>, limit: Duration) -> Result<(), BoardError> {
         let sequence = self.post(core, command)?;
-        self.ring(core)?;
+        if let Err(error) = self.ring(core) {
+            self.give_up_command();
+            return Err(error);
+        }
         self.await_answer_within(core, sequence, limit)
     }
 
-    /// Writes a command, without ringing for it. Returns its number.
+    /// Writes a command, without ringing for it. Returns its number. No other process can command nodes until its answer is
+    /// awaited, or it is given up.
     pub(crate) fn post(&mut self, core: usize, command: &Command<'_>) -> Result<u32, BoardError> {
+        self.reach.begin_command()?;
+        let posted = self.write_command(core, command);
+        if posted.is_err() {
+            self.give_up_command();
+        }
+        posted
+    }
+
+    /// Ends a command that was posted and whose answer is not awaited.
+    pub(crate) fn give_up_command(&mut self) {
+        self.reach.end_command();
+    }
+
+    fn write_command(&mut self, core: usize, command: &Command<'_>) -> Result<u32, BoardError> {
         let (address, layout) = self.layouts[core];
         let (command_at, answer_at) = (address + layout.command() as u32, address + layout.answer() as u32);
         let mut answer = [0; 3];
@@ -348,6 +397,12 @@ impl Board {
     }
 
     fn await_answer_within(&mut self, core: usize, sequence: u32, limit: Duration) -> Result<(), BoardError> {
+        let answered = self.poll_answer(core, sequence, limit);
+        self.reach.end_command();
+        answered
+    }
+
+    fn poll_answer(&mut self, core: usize, sequence: u32, limit: Duration) -> Result<(), BoardError> {
         let (address, layout) = self.layouts[core];
         let (answer_at, mut answer) = (address + layout.answer() as u32, [0; 3]);
         let until = Instant::now() + limit;

@@ -219,6 +219,7 @@ impl System {
         let answer = |board: &mut Board, ((core, sequence), rung): ((usize, Result<u32, BoardError>), _)| {
             let sequence = sequence?;
             if let Some(Err(error)) = rung {
+                board.give_up_command();
                 return Err(error);
             }
             board.await_answer(core, sequence)

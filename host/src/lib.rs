@@ -37,6 +37,7 @@ mod names;
 mod node;
 mod open;
 mod output_file;
+pub mod owner;
 pub mod payload;
 mod poll;
 pub mod print;

@@ -20,6 +20,12 @@ pub enum MemoryError {
         /// Why.
         reason: String,
     },
+    /// The process that owns the board could not be asked.
+    #[error(transparent)]
+    Owner(crate::owner::OwnerError),
+    /// The process that owns the board could not: what it says.
+    #[error("{0}")]
+    Remote(String),
     /// No debugger could be attached, and nothing else is.
     #[error("{address:#010x} cannot be accessed: the board was detached when a debugger could not attach")]
     Detached {

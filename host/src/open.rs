@@ -95,6 +95,10 @@ impl System {
     /// Attaches to every board of a system file, in parallel, whatever becomes of the others.
     #[must_use]
     pub fn open_each(file: &SystemFile) -> Vec<Result<Board, OpenError>> {
+        // An owner starts while the ELF files are read. What is wrong with the folder is said where it is needed.
+        if let Ok(state) = crate::StateDir::of(file) {
+            crate::owner::ensure(&state);
+        }
         std::thread::scope(|scope| {
             let open = |board| scope.spawn(move || open_board(file, board));
             let threads: Vec<_> = file.boards.iter().map(open).collect();

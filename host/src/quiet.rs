@@ -3,7 +3,7 @@
 //! A `Session` of probe-rs halts every core, one after another, when it attaches and when it ends. Looking at nodes, commanding
 //! them and reading their logs need memory and a doorbell only.
 use crate::config::BoardConfig;
-use crate::lock::BoardLock;
+use crate::session::Claim;
 use crate::state::StateDir;
 use crate::{Memory, MemoryError, Session, SessionError};
 
@@ -12,8 +12,10 @@ pub(crate) struct Quiet {
     board: Box<dyn LiveBoard>,
     state: StateDir,
     config: BoardConfig,
-    // Free when the board is.
-    lock: BoardLock,
+    /// The cores that a killed debugger had left stopped and that run again since this was opened.
+    released: Vec<usize>,
+    // Free when the board is. `None` if another process owns it.
+    claim: Option<Claim>,
 }
 
 /// The memory of a board while it runs, and what is known of its cores without asking them.
@@ -22,11 +24,44 @@ pub(crate) trait LiveBoard: Memory {
     fn cores(&self) -> usize;
     /// Whether a debugger has halted each core; `None` if a debugger was killed and has left something to put right.
     fn halted(&self) -> Option<Vec<bool>>;
+    /// Whether the board is still there, as far as can be told without asking it.
+    fn is_there(&self) -> bool {
+        true
+    }
+    /// Keeps others from commanding nodes until [`LiveBoard::end_command`], which is called once for each of these.
+    fn begin_command(&mut self) -> Result<(), MemoryError> {
+        Ok(())
+    }
+    /// A command was answered, or is given up.
+    fn end_command(&mut self) {}
 }
 
 impl Quiet {
-    pub(crate) fn new(board: Box<dyn LiveBoard>, state: StateDir, config: BoardConfig, lock: BoardLock) -> Self {
-        Self { board, state, config, lock }
+    /// A board that this process has.
+    pub(crate) fn new(board: Box<dyn LiveBoard>, state: StateDir, config: BoardConfig, claim: Claim) -> Self {
+        Self { board, state, config, released: Vec::new(), claim: Some(claim) }
+    }
+
+    /// A board that another process has, and that is reached through it.
+    pub(crate) fn owned(board: Box<dyn LiveBoard>, state: StateDir, config: BoardConfig, released: Vec<usize>) -> Self {
+        Self { board, state, config, released, claim: None }
+    }
+
+    /// The folder of the system, if another process owns the board.
+    pub(crate) fn owned_in(&self) -> Option<&StateDir> {
+        self.claim.is_none().then_some(&self.state)
+    }
+
+    pub(crate) fn released(&self) -> &[usize] {
+        &self.released
+    }
+
+    pub(crate) fn begin_command(&mut self) -> Result<(), MemoryError> {
+        self.board.begin_command()
+    }
+
+    pub(crate) fn end_command(&mut self) {
+        self.board.end_command();
     }
 
     pub(crate) fn cores(&self) -> usize {
@@ -39,7 +74,15 @@ impl Quiet {
 
     /// Attaches a debugger. This stops the cores for a moment.
     pub(crate) fn into_session(self) -> Result<Session, SessionError> {
-        Session::attach(&self.state, &self.config, self.lock)
+        let Self { board, state, config, claim, .. } = self;
+        let claim = match claim {
+            Some(claim) => claim,
+            None => {
+                drop(board);
+                Claim::take(&state, &config)?
+            }
+        };
+        Session::attach(&state, &config, claim)
     }
 }
 

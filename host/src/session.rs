@@ -1,7 +1,8 @@
 //! One board behind its probe: opened, locked, and let go as it should be.
 use crate::config::{BoardConfig, ProbeConfig, SystemFile};
 use crate::lock::{BoardLock, LockError};
-use crate::quiet::Quiet;
+use crate::owner::{HandedOver, Opened, OwnerError};
+use crate::quiet::{LiveBoard, Quiet};
 use crate::state::{StateDir, StateError};
 use crate::{Memory, MemoryError, ProbeMemory};
 use std::time::Duration;
@@ -15,6 +16,9 @@ pub enum SessionError {
     /// Somebody else has it.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// The process that owns it could not be asked.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
     /// The selector is none, or there is no such probe.
     #[error("no probe {selector} is connected; {found}")]
     NoProbe {
@@ -78,6 +82,40 @@ pub(crate) trait Group: Send {
     fn released(&self) -> &[usize];
 }
 
+/// A board that this process alone may use. Its owner, if it has one, has closed it.
+pub(crate) struct Claim {
+    // In this order they are dropped: the owner takes the lock back.
+    _lock: BoardLock,
+    _from: Option<HandedOver>,
+}
+
+impl Claim {
+    /// Takes a board, from its owner if it has one.
+    pub(crate) fn take(state: &StateDir, board: &BoardConfig) -> Result<Self, SessionError> {
+        let from = crate::owner::hand_over(state, board)?;
+        Ok(Self { _lock: BoardLock::take(&state.lock(board))?, _from: Some(from) })
+    }
+
+    /// A board that has no owner and is locked.
+    pub(crate) fn locked(lock: BoardLock) -> Self {
+        Self { _lock: lock, _from: None }
+    }
+}
+
+/// Whether the memory of a board can be used without a debugger.
+pub(crate) fn can_be_live(board: &BoardConfig) -> bool {
+    board.probe == ProbeConfig::Qemu
+}
+
+/// The memory of a board that is locked already, without a debugger; `None` if that cannot be, or if a debugger has to put
+/// something right first.
+pub(crate) fn live(state: &StateDir, board: &BoardConfig) -> Result<Option<Box<dyn LiveBoard>>, SessionError> {
+    if !can_be_live(board) {
+        return Ok(None);
+    }
+    Ok(crate::emulated::live(state, board)?.filter(|live| live.halted().is_some()))
+}
+
 /// A board that was opened, and whether a debugger has halted each of its cores.
 pub(crate) enum Attached {
     /// Without stopping its cores.
@@ -91,7 +129,7 @@ pub struct Session {
     // In this order they are dropped: the lock is free when the probe is.
     memory: ProbeMemory,
     group: Option<Box<dyn Group>>,
-    _lock: BoardLock,
+    _claim: Claim,
 }
 
 /// How long a core may take to halt.
@@ -101,31 +139,33 @@ impl Session {
     /// Opens the board of a system file. This stops its cores for a moment, one after another.
     pub fn open(file: &SystemFile, board: &BoardConfig) -> Result<Self, SessionError> {
         let state = StateDir::of(file)?;
-        let lock = BoardLock::take(&state.lock(board))?;
-        Self::attach(&state, board, lock)
+        let claim = Claim::take(&state, board)?;
+        Self::attach(&state, board, claim)
     }
 
     /// Opens the board of a system file without stopping its cores, where that can be done. A debugger attaches where it
     /// cannot, or where one that was killed has left something to put right.
     pub(crate) fn open_quietly(file: &SystemFile, board: &BoardConfig) -> Result<Attached, SessionError> {
         let state = StateDir::of(file)?;
-        let lock = BoardLock::take(&state.lock(board))?;
-        if board.probe == ProbeConfig::Qemu
-            && let Some(live) = crate::emulated::live(&state, board)?
+        if let Opened::Board(live, halted, released) = crate::owner::open(&state, board)? {
+            return Ok(Attached::Quiet(Quiet::owned(live, state, board.clone(), released), halted));
+        }
+        let claim = Claim::take(&state, board)?;
+        if let Some(live) = live(&state, board)?
             && let Some(halted) = live.halted()
         {
-            return Ok(Attached::Quiet(Quiet::new(live, state, board.clone(), lock), halted));
+            return Ok(Attached::Quiet(Quiet::new(live, state, board.clone(), claim), halted));
         }
-        Self::attach(&state, board, lock).map(Attached::Session)
+        Self::attach(&state, board, claim).map(Attached::Session)
     }
 
     /// Attaches to a board that is locked already.
-    pub(crate) fn attach(state: &StateDir, board: &BoardConfig, lock: BoardLock) -> Result<Self, SessionError> {
+    pub(crate) fn attach(state: &StateDir, board: &BoardConfig, claim: Claim) -> Result<Self, SessionError> {
         let (session, group) = match &board.probe {
             ProbeConfig::Qemu => crate::emulated::open(state, board)?,
             ProbeConfig::Probe { .. } => (crate::hardware::open(board)?, None),
         };
-        let mut session = Self { memory: ProbeMemory(session), group, _lock: lock };
+        let mut session = Self { memory: ProbeMemory(session), group, _claim: claim };
         session.clear_breakpoints()?;
         Ok(session)
     }

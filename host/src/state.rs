@@ -53,6 +53,16 @@ impl StateDir {
         Ok(Self { common, system })
     }
 
+    /// The folder of a system whose path is known already.
+    pub(crate) fn at(system: &Path) -> Self {
+        Self { common: system.parent().unwrap_or(system).to_owned(), system: system.to_owned() }
+    }
+
+    /// Its path.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.system
+    }
+
     /// The folder in which the folders of all systems are; it need not exist.
     #[must_use]
     pub fn root() -> PathBuf {
@@ -105,7 +115,7 @@ impl StateDir {
 }
 
 /// FNV-1a: the same in every build, unlike the standard library's hash, so that every build finds the same boards.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3))
 }
 
@@ -125,7 +135,7 @@ pub(crate) fn user() -> u32 {
 }
 
 /// Makes a folder that only this user can look into. Fails if it belongs to another user, or others can write to it.
-fn make_private(path: &Path) -> Result<(), StateError> {
+pub(crate) fn make_private(path: &Path) -> Result<(), StateError> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     let meta = made.and_then(|()| std::fs::symlink_metadata(path));
     let meta = meta.map_err(|source| StateError::Make { path: path.to_owned(), source })?;

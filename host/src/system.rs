@@ -1,6 +1,7 @@
 //! All boards together.
 use crate::channel_name::{ChannelName, NoCertificate, end_name};
 use crate::expr::{NotOneNode, one_node};
+use crate::owner::{Control, OwnerError};
 use crate::{Board, BoardError, Cut, CutError, HaltProof, Lost, Node};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,6 +98,9 @@ pub enum SystemError {
     /// The halted state is not one consistent moment.
     #[error(transparent)]
     Cut(#[from] NoCertificate),
+    /// The process that owns the boards could not be asked.
+    #[error(transparent)]
+    Owner(#[from] crate::owner::OwnerError),
     /// Somebody wants no more of it.
     #[error("interrupted while waiting for {0}; the boards go on by themselves")]
     Interrupted(&'static str),
@@ -146,6 +150,19 @@ impl System {
         match &self.interrupt {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(SystemError::Interrupted(waiting_for)),
             _ => Ok(()),
+        }
+    }
+
+    /// Takes control of the boards for a moment; `None` while another process controls them.
+    ///
+    /// # Errors
+    /// Their owner cannot be asked.
+    pub fn control_briefly(&self) -> Result<Option<Control>, SystemError> {
+        let Some(state) = self.boards.iter().find_map(Board::owned_in) else { return Ok(Some(Control::default())) };
+        match crate::owner::control(state, true) {
+            Ok(control) => Ok(Some(control)),
+            Err(OwnerError::Busy { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 

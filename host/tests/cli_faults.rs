@@ -86,7 +86,7 @@ fn ctrl_c_ends_a_command_that_waits_for_a_boards_port() {
     cli::signal("STOP", process);
     for args in [&["status"][..], &["halt"], &["reset"], &["cut"]] {
         let command = bench.command(args).spawn().unwrap();
-        bench.wait_until_taken("B", &command);
+        bench.wait_until_connected(&command);
         cli::signal("INT", command.id());
         cli::Done::of(command).expect(130).expect_err("interrupted; nothing was changed");
     }

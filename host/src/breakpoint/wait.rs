@@ -73,34 +73,9 @@ pub fn wait_past(
 ) -> Result<Waited, BreakError> {
     let mut again_at = Instant::now() + PATIENCE;
     let until = limit.map(|limit| Instant::now() + limit);
-    let awaits_reset_of =
-        |id| resolved.is_some_and(|resolved| resolved.terms().any(|(_, term)| term.node == id && term.is_reset()));
     loop {
-        let nodes = system.nodes()?;
-        if let Some(waited) = halted(system, armed, &nodes, past)? {
+        if let Some(waited) = attend(system, armed, resolved, past, &mut again_at, &mut blind)? {
             return Ok(waited);
-        }
-        if let Some(past) = past.filter(|_| Instant::now() > again_at) {
-            release_again(system, &nodes, past)?;
-            again_at = Instant::now() + PATIENCE;
-        }
-        match agreement(armed, &nodes) {
-            // The others have heard of it, and nothing they were told before counts any more.
-            Agreement::Partly(_) if !armed.plans.is_empty() => return Ok(Waited::Gone),
-            _ if armed.is_over(&nodes) => return Ok(Waited::Gone),
-            // What was armed for one run is not armed again: the run is over when a node begins anew.
-            Agreement::Partly(_) if past.is_some() && resolved.is_none() => return Ok(Waited::Gone),
-            Agreement::Partly(missing) => {
-                for node in missing {
-                    let Some(interval) = rearm(system, armed, &nodes, node)? else { continue };
-                    blind(interval);
-                    if awaits_reset_of(node) {
-                        return halt_after_reset(system, interval);
-                    }
-                }
-            }
-            Agreement::Gone => return Ok(Waited::Gone),
-            Agreement::Armed | Agreement::Fired => {}
         }
         if interrupt.load(Ordering::Relaxed) {
             return Ok(Waited::Interrupted);
@@ -110,6 +85,59 @@ pub fn wait_past(
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// Looks at the nodes, and does what they need of the host. This takes control for a moment; while another process has it,
+/// that one may be halting or resuming, and there is nothing to do.
+fn attend(
+    system: &mut System,
+    armed: &Armed,
+    resolved: Option<&Resolved>,
+    past: Option<HaltId>,
+    again_at: &mut Instant,
+    blind: &mut impl FnMut(Blind),
+) -> Result<Option<Waited>, BreakError> {
+    let is_calm = |nodes: &[Node]| {
+        !nodes.iter().any(is_halted) && agreement(armed, nodes) == Agreement::Armed && !armed.is_over(nodes)
+    };
+    if is_calm(&system.nodes()?) {
+        return Ok(None);
+    }
+    let Some(_control) = system.control_briefly()? else { return Ok(None) };
+    // Whoever had control before may have changed everything.
+    let nodes = system.nodes()?;
+    if let Some(waited) = halted(system, armed, &nodes, past)? {
+        return Ok(Some(waited));
+    }
+    if let Some(past) = past.filter(|_| Instant::now() > *again_at) {
+        release_again(system, &nodes, past)?;
+        *again_at = Instant::now() + PATIENCE;
+    }
+    let awaits_reset_of =
+        |id| resolved.is_some_and(|resolved| resolved.terms().any(|(_, term)| term.node == id && term.is_reset()));
+    match agreement(armed, &nodes) {
+        // The others have heard of it, and nothing they were told before counts any more.
+        Agreement::Partly(_) if !armed.plans.is_empty() => return Ok(Some(Waited::Gone)),
+        _ if armed.is_over(&nodes) => return Ok(Some(Waited::Gone)),
+        // What was armed for one run is not armed again: the run is over when a node begins anew.
+        Agreement::Partly(_) if past.is_some() && resolved.is_none() => return Ok(Some(Waited::Gone)),
+        Agreement::Partly(missing) => {
+            for node in missing {
+                let Some(interval) = rearm(system, armed, &nodes, node)? else { continue };
+                blind(interval);
+                if awaits_reset_of(node) {
+                    return halt_after_reset(system, interval).map(Some);
+                }
+            }
+        }
+        Agreement::Gone => return Ok(Some(Waited::Gone)),
+        Agreement::Armed | Agreement::Fired => {}
+    }
+    Ok(None)
+}
+
+fn is_halted(node: &Node) -> bool {
+    matches!(node.state, Some(StateCode::Draining | StateCode::Parked))
 }
 
 /// What became of a breakpoint while nobody was looking; `None` if the system runs.
@@ -136,7 +164,7 @@ fn halted(
     past: Option<HaltId>,
 ) -> Result<Option<Waited>, BreakError> {
     let is_new = |node: &Node| past.is_none_or(|past| node.last_halt.is_newer_than(past));
-    let stops = |node: &Node| matches!(node.state, Some(StateCode::Draining | StateCode::Parked)) && is_new(node);
+    let stops = |node: &Node| is_halted(node) && is_new(node);
     if !nodes.iter().any(stops) {
         return Ok(None);
     }

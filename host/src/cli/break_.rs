@@ -77,7 +77,7 @@ impl std::str::FromStr for Which {
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     match (&args.verb, &args.expression) {
         (Some(Verb::List), _) => list(context),
-        (Some(Verb::Rm { which }), _) => remove(context, *which),
+        (Some(Verb::Rm { which }), _) => context.controlled(|context| remove(context, *which)),
         (None, Some(text)) if expr::is_simultaneous(text) => {
             break_simultaneous::run(text, args.best_effort, args.patience, context)
         }
@@ -120,7 +120,7 @@ pub fn listing(context: &mut Context) -> Result<Listing, CliError> {
         }
     }
     // What no board has any more needs no text.
-    store.forget(|armed: &Armed| breakpoint::agreement(armed, &nodes) == Agreement::Gone)?;
+    store.forget_gone(|armed: &Armed| breakpoint::agreement(armed, &nodes) == Agreement::Gone)?;
     Ok(Listing { breakpoints })
 }
 

@@ -93,16 +93,18 @@ impl Wanted {
         context: &mut Context,
         only_for: Option<&str>,
     ) -> Result<Armed, CliError> {
-        remove_left(context)?;
-        let mut store = Store::open(context.file()?.as_ref())?;
-        let system = context.system()?;
-        let mut kept = Ok(());
-        // Before any board has it: should this process be killed, the next one knows what it finds.
-        let note = |armed: &Armed| kept = store.put(armed.clone(), only_for);
-        let armed = breakpoint::arm_by_plan(system, compiled, self.detector, &self.plans, &self.text, note);
-        let armed = armed.map_err(failed)?;
-        kept?;
-        Ok(armed)
+        context.controlled(|context| {
+            remove_left(context)?;
+            let mut store = Store::open(context.file()?.as_ref())?;
+            let system = context.system()?;
+            let mut kept = Ok(());
+            // Before any board has it: should this process be killed, the next one knows what it finds.
+            let note = |armed: &Armed| kept = store.put(armed.clone(), only_for);
+            let armed = breakpoint::arm_by_plan(system, compiled, self.detector, &self.plans, &self.text, note);
+            let armed = armed.map_err(failed)?;
+            kept?;
+            Ok(armed)
+        })
     }
 
     /// What is to be shown of it.
@@ -129,11 +131,13 @@ impl Wanted {
 
     /// Disarms it.
     pub fn remove(&self, armed: &Armed, context: &mut Context) -> Result<(), CliError> {
-        let mut store = Store::open(context.file()?.as_ref())?;
-        if let Some(slot) = SlotId::new(armed.slot) {
-            breakpoint::remove(context.system()?, slot)?;
-        }
-        store.forget(|other| other.slot == armed.slot)
+        context.controlled(|context| {
+            let mut store = Store::open(context.file()?.as_ref())?;
+            if let Some(slot) = SlotId::new(armed.slot) {
+                breakpoint::remove(context.system()?, slot)?;
+            }
+            store.forget(|other| other.slot == armed.slot)
+        })
     }
 }
 
@@ -190,16 +194,19 @@ pub fn set(
                     "went on",
                     format!("halt {}: what was asked for does not hold in the halted state", fired.halt.0),
                 );
-                wanted.remove(&armed, context)?;
-                armed = wanted.arm(context, only_for)?;
-                release(context.system()?, fired.halt)?;
+                armed = context.controlled(|context| {
+                    wanted.remove(&armed, context)?;
+                    let armed = wanted.arm(context, only_for)?;
+                    release(context.system()?, fired.halt)?;
+                    Ok(armed)
+                })?;
                 past = Some(fired.halt);
             }
             waited => break waited,
         }
     };
     if accept.is_some() && matches!(waited, Waited::TimedOut | Waited::Interrupted) {
-        take_back(wanted, &armed, context)?;
+        context.controlled(|context| take_back(wanted, &armed, context))?;
         if matches!(waited, Waited::Interrupted) {
             return Err(CliError::Interrupted("the breakpoint is removed, and the system runs"));
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stillpoint::config::{BoardConfig, SystemFile, find_system_file};
 use stillpoint::dump::{Dump, DumpError};
-use stillpoint::{Board, OpenError, Session, System, did_you_mean};
+use stillpoint::owner::{self, Control};
+use stillpoint::{Board, OpenError, Session, StateDir, System, did_you_mean};
 
 /// The system file, the boards once they are attached, the way to the user, and Ctrl-C.
 ///
@@ -19,6 +20,9 @@ pub struct Context {
     system: Option<System>,
     /// The probe has stopped cores, and they shall stay so.
     keeps_halted: bool,
+    /// The command that runs changes what the boards do.
+    wants_control: bool,
+    control: Option<Control>,
 }
 
 impl Context {
@@ -28,6 +32,10 @@ impl Context {
         // The process must not end between two accesses to a board: a machine may just be stopped for one.
         ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
             .map_err(|error| CliError::Usage(format!("cannot listen for Ctrl-C: {error}")))?;
+        stillpoint::owner::interrupt_by(interrupted.clone());
+        if let Ok(program) = std::env::current_exe() {
+            stillpoint::owner::start_by(program);
+        }
         // Nothing is stopped yet while a board is being connected to.
         #[cfg(feature = "qemu")]
         qemu_probe::interrupt_connecting_by(interrupted.clone());
@@ -35,7 +43,17 @@ impl Context {
     }
 
     fn with(source: Source, out: Output, interrupted: Arc<AtomicBool>) -> Self {
-        Self { source, dump: None, out, interrupted, file: None, system: None, keeps_halted: false }
+        Self {
+            source,
+            dump: None,
+            out,
+            interrupted,
+            file: None,
+            system: None,
+            keeps_halted: false,
+            wants_control: false,
+            control: None,
+        }
     }
 
     /// The same for one command that works on something else.
@@ -139,9 +157,37 @@ impl Context {
         names.iter().map(find).collect()
     }
 
+    /// Does something that changes what the boards do: no other process does so meanwhile.
+    pub fn controlled<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R, CliError>) -> Result<R, CliError> {
+        let wanted_before = std::mem::replace(&mut self.wants_control, true);
+        let done = self.take_control().and_then(|()| work(self));
+        self.wants_control = wanted_before;
+        if !wanted_before {
+            self.control = None;
+        }
+        done
+    }
+
+    /// Takes control if the command that runs needs it and has it not yet. Boards are opened before, while their owner starts.
+    fn take_control(&mut self) -> Result<(), CliError> {
+        if self.wants_control && self.control.is_none() && !self.is_dump() && self.system.is_some() {
+            self.claim_control()?;
+        }
+        Ok(())
+    }
+
+    /// Takes control before boards are opened.
+    fn claim_control(&mut self) -> Result<(), CliError> {
+        if self.wants_control && self.control.is_none() {
+            let state = StateDir::of(self.file()?.as_ref()).map_err(|error| CliError::Usage(error.to_string()))?;
+            self.control = Some(owner::control(&state, false)?);
+        }
+        Ok(())
+    }
+
     /// Says which cores of a board a killed debugger had left stopped; attaching has let them run.
-    fn tell_released(&self, board: &str, session: &Session) {
-        for core in session.released() {
+    fn tell_released(&self, board: &str, released: &[usize]) {
+        for core in released {
             let what =
                 format!("core {core} of board {board} was left stopped by a debugger that was killed; it runs again");
             self.out.say("released", what);
@@ -154,7 +200,7 @@ impl Context {
         self.check_opened(opened.iter().all(Result::is_ok))?;
         let opened = boards.iter().zip(opened).map(|(board, session)| {
             let session = session.map_err(|source| CliError::Session { board: board.name.clone(), source })?;
-            self.tell_released(&board.name, &session);
+            self.tell_released(&board.name, session.released());
             Ok(session)
         });
         opened.collect()
@@ -173,7 +219,9 @@ impl Context {
                 None => self.attach(System::open)?,
             },
         };
-        Ok(self.system.insert(system))
+        self.system = Some(system);
+        self.take_control()?;
+        self.attached_now()
     }
 
     /// Attaches to boards.
@@ -192,10 +240,7 @@ impl Context {
 
     fn tell_released_of<'a>(&self, boards: impl IntoIterator<Item = &'a mut Board>) {
         for board in boards {
-            let name = board.name().to_owned();
-            if let Some(session) = board.attached_session() {
-                self.tell_released(&name, session);
-            }
+            self.tell_released(board.name(), board.released());
         }
     }
 
@@ -208,7 +253,13 @@ impl Context {
                 None => self.attach(System::open_some)?,
             },
         };
-        Ok(self.system.insert(system))
+        self.system = Some(system);
+        self.take_control()?;
+        self.attached_now()
+    }
+
+    fn attached_now(&mut self) -> Result<&mut System, CliError> {
+        self.system.as_mut().ok_or_else(|| CliError::Usage("no board is attached".into()))
     }
 
     /// Does something with every board of the system file, whatever became of the others: those that are attached, or all
@@ -265,6 +316,7 @@ impl Context {
     ) -> Result<Vec<R>, CliError> {
         let file = self.file()?;
         self.detach()?;
+        self.claim_control()?;
         Ok(std::thread::scope(|scope| {
             let threads: Vec<_> = boards.iter().map(|board| scope.spawn(|| work(&file, board))).collect();
             threads.into_iter().map(|thread| thread.join().expect("work on a board does not panic")).collect()

@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::fmt;
 use stillpoint::config::ProbeConfig;
 use stillpoint::emulated::{self, MachineState};
+use stillpoint::{StateDir, owner};
 
 /// Stop the emulated boards and forget them.
 #[derive(clap::Args)]
@@ -30,6 +31,8 @@ struct Board {
 pub fn run(_: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let file = context.file()?;
     context.detach()?;
+    let state = StateDir::of(&file).map_err(|error| CliError::Machines(error.into()))?;
+    let _control = owner::control_if_owned(&state)?;
     let mut boards = Vec::new();
     for board in file.boards.iter().filter(|board| board.probe == ProbeConfig::Qemu) {
         let before = emulated::down(&file, board);

@@ -2,6 +2,7 @@
 use std::process::ExitCode;
 use stillpoint::config::ConfigError;
 use stillpoint::dump::DumpError;
+use stillpoint::owner::OwnerError;
 use stillpoint::trace::{RecordError, TraceError};
 use stillpoint::{OpenError, SessionError, SystemError, UnknownNode};
 
@@ -46,6 +47,9 @@ pub enum CliError {
         /// Why.
         source: SessionError,
     },
+    /// Another process controls the boards, or the one that owns them cannot be asked.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
     /// The machines of emulated boards would not.
     #[cfg(feature = "qemu")]
     #[error(transparent)]
@@ -87,7 +91,11 @@ pub enum CliError {
 }
 
 fn of_system(error: &SystemError) -> Exit {
-    if matches!(error, SystemError::Interrupted(_)) { Exit::Interrupted } else { Exit::Bad }
+    match error {
+        SystemError::Interrupted(_) | SystemError::Owner(OwnerError::Interrupted) => Exit::Interrupted,
+        SystemError::Owner(_) => Exit::Usage,
+        _ => Exit::Bad,
+    }
 }
 
 impl CliError {
@@ -98,7 +106,7 @@ impl CliError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Interrupted(_) => Exit::Interrupted,
+            Self::Interrupted(_) | Self::Owner(OwnerError::Interrupted) => Exit::Interrupted,
             Self::At { exit, .. } => *exit,
             Self::Bad(_) => Exit::Bad,
             Self::System(error) | Self::Dump(DumpError::System(error)) => of_system(error),

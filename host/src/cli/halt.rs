@@ -59,5 +59,5 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
 
 /// Halts everything consistently, as the command without options does.
 pub fn everything(context: &mut Context) -> Result<Exit, CliError> {
-    consistent::run(None, Duration::from_secs(LIMIT), false, context)
+    context.controlled(|context| consistent::run(None, Duration::from_secs(LIMIT), false, context))
 }

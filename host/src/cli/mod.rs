@@ -38,6 +38,7 @@ mod man;
 mod next;
 mod order;
 mod output;
+mod owner;
 mod picture;
 mod print;
 mod races;
@@ -157,6 +158,7 @@ enum Command {
     Completions(completions::Args),
     Man(man::Args),
     Log(log::Args),
+    Owner(owner::Args),
 }
 
 impl Command {
@@ -203,7 +205,22 @@ impl Command {
         }
     }
 
+    /// Whether it changes what the boards do, from its start to its end: no other process does so meanwhile. Commands that
+    /// wait for a breakpoint take control only where they need it.
+    fn controls(&self) -> bool {
+        match self {
+            Self::Flash(_) | Self::Run(_) | Self::Reset(_) | Self::Halt(_) | Self::Resume(_) => true,
+            Self::Step(_) | Self::Next(_) | Self::Delete(_) => true,
+            Self::Trace(args) => args.controls(),
+            _ => false,
+        }
+    }
+
     fn run_on(&self, context: &mut Context) -> Result<Exit, CliError> {
+        if self.controls() { context.controlled(|context| self.start(context)) } else { self.start(context) }
+    }
+
+    fn start(&self, context: &mut Context) -> Result<Exit, CliError> {
         match self {
             Self::Init(args) => init::run(args, context),
             Self::Doctor(args) => doctor::run(args, context),
@@ -243,6 +260,7 @@ impl Command {
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),
             Self::Log(args) => log::run(args, context),
+            Self::Owner(args) => owner::run(args, context),
         }
     }
 }
@@ -269,6 +287,8 @@ pub fn main() -> ExitCode {
             (out, Ok(out.parsed(&error)))
         }
     };
+    // A board that was lost with the process that owns it is no answer of the boards.
+    let environment = |exit| if exit == Exit::Bad && stillpoint::owner::is_lost() { Exit::Usage } else { exit };
     let exit = result.unwrap_or_else(|error| {
         out.error(&error);
         error.exit()
@@ -281,7 +301,7 @@ pub fn main() -> ExitCode {
         },
         |()| exit,
     );
-    exit.into()
+    environment(exit).into()
 }
 
 #[cfg(test)]
@@ -293,7 +313,7 @@ mod tests {
     fn the_command_line_is_sound_and_every_command_has_an_example() {
         let line = Line::command();
         line.clone().debug_assert();
-        for command in line.get_subcommands() {
+        for command in line.get_subcommands().filter(|command| !command.is_hide_set()) {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("Example"), "{} --help has no example", command.get_name());
             assert!(command.get_about().is_some(), "{} does not say what it does", command.get_name());

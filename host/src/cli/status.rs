@@ -15,7 +15,7 @@ use stillpoint::{NodeState, System};
 #[derive(clap::Args)]
 #[command(
     after_help = "suspended: stopped alone by `halt --delayed`; stopped: its core is held by the probe; silent: it runs, but \
-                        does not answer; in use: another process, which is named, has the board.\nExit code 1 if a node is faulted, silent, in use or missing.\n\n\
+                        does not answer; in use: another process, which is named, has the board for itself.\nExit code 1 if a node is faulted, silent, in use or missing.\n\n\
                         Example:\n  stillpoint status\n  stillpoint status --json | jq '.nodes[] | select(.state != \"running\")'"
 )]
 pub struct Args {

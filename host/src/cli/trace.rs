@@ -33,6 +33,13 @@ enum Verb {
     Mode(mode::Args),
 }
 
+impl Args {
+    /// Whether it changes what the boards do.
+    pub fn controls(&self) -> bool {
+        matches!(self.verb, Verb::Mode(_))
+    }
+}
+
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     match &args.verb {
         Verb::Record(args) => record::run(args, context),

@@ -44,6 +44,7 @@ pub use error::ConfigError;
 pub use find::find_system_file;
 
 use crate::recording::Choice;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -92,6 +93,14 @@ pub struct BoardConfig {
     spans: Spans,
 }
 
+impl BoardConfig {
+    /// As much of a board as is needed to reach it.
+    pub(crate) fn bare(name: String, chip: String, probe: ProbeConfig) -> Self {
+        let (firmware, arguments, nodes) = (PathBuf::new(), Vec::new(), Vec::new());
+        Self { name, chip, probe, firmware, arguments, nodes, record: None, spans: Spans::default() }
+    }
+}
+
 /// Where the parts of a board stand in the file, for what turns out to be wrong later.
 #[derive(Clone, Debug, Default)]
 struct Spans {
@@ -112,7 +121,7 @@ pub enum Part {
 }
 
 /// How a board is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeConfig {
     /// It is emulated.
     Qemu,

@@ -52,7 +52,11 @@ impl Check for LeftoversCheck {
             let ours = run_dir.starts_with(&around.state);
             findings.push(if ours { Finding::wrong(name, what, fix) } else { Finding::note(name, what, fix) });
         }
-        for (lock, holder) in held_locks(&around.state, ours.as_deref()) {
+        // The owner of this system's boards shares them.
+        let owner = ours.as_deref().and_then(crate::owner::owner_process).map(|process| format!("process {process} "));
+        let is_shared = |holder: &str| owner.as_ref().is_some_and(|owner| holder.starts_with(owner));
+        let held = held_locks(&around.state, ours.as_deref());
+        for (lock, holder) in held.into_iter().filter(|(_, holder)| !is_shared(holder)) {
             let what = format!("{} is in use by {holder}", lock.file_stem().unwrap_or_default().to_string_lossy());
             findings.push(Finding::note(name, what, "wait until that ends, or end it"));
         }

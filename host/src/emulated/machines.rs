@@ -111,6 +111,8 @@ pub fn up(file: &SystemFile) -> Result<Vec<(String, Up)>, SessionError> {
         if let MachineState::Up(pid) = state(file, board)? {
             running.insert(index, pid);
         } else {
+            // An owner of what was there before has nothing to own.
+            crate::owner::end(&state_dir)?;
             locks.push(BoardLock::take(&state_dir.lock(board))?);
         }
     }
@@ -170,6 +172,7 @@ fn start(
 pub fn down(file: &SystemFile, board: &BoardConfig) -> Result<MachineState, SessionError> {
     let state_dir = StateDir::of(file)?;
     let before = state(file, board)?;
+    crate::owner::end(&state_dir)?;
     let _lock = BoardLock::take(&state_dir.lock(board))?;
     let folder = state_dir.machine(board);
     if let MachineState::Up(_) = before {
@@ -213,6 +216,10 @@ struct LiveMachine {
 impl LiveBoard for LiveMachine {
     fn cores(&self) -> usize {
         self.machine.kind().cores()
+    }
+
+    fn is_there(&self) -> bool {
+        self.machine.is_alive()
     }
 
     fn halted(&self) -> Option<Vec<bool>> {

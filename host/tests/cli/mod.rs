@@ -169,6 +169,22 @@ impl Bench {
         wait_for(format!("board {board} is taken"), || Ok(is_taken().then_some(()))).unwrap();
     }
 
+    /// Waits until a command talks to the process that owns the boards.
+    pub fn wait_until_connected(&self, command: &Child) {
+        let is_socket = |path: PathBuf| path.to_string_lossy().starts_with("socket:");
+        let is_connected = || {
+            let open = std::fs::read_dir(format!("/proc/{}/fd", command.id())).into_iter().flatten().flatten();
+            open.filter_map(|file| std::fs::read_link(file.path()).ok()).any(is_socket)
+        };
+        wait_for("the command uses the boards", || Ok(is_connected().then_some(()))).unwrap();
+    }
+
+    /// The process that owns the boards.
+    pub fn owner(&self) -> u32 {
+        let file = self.lock_file("A").with_file_name("owner.process");
+        std::fs::read_to_string(file).expect("a command has used the boards").parse().expect("a number")
+    }
+
     /// The file that is locked while a board is in use.
     pub fn lock_file(&self, board: &str) -> PathBuf {
         let systems = std::fs::read_dir(self.state.path()).unwrap().map(|entry| entry.unwrap().path());

@@ -126,6 +126,8 @@ impl LiveCheck {
             tell(live.event(event, clock), violations, first, *out);
         });
         let (true, None, Some(first)) = (halts, self.halt, self.first) else { return Ok(self.halt.is_some()) };
+        // While another process controls the boards, the next look tries again.
+        let Some(_control) = system.control_briefly()? else { return Ok(false) };
         let (began, read) = (Instant::now(), Duration::from_micros(first));
         let since_read = (elapsed + entered.elapsed()).saturating_sub(read).as_secs_f64() * 1000.0;
         self.halt_after_ms = Some(since_read);

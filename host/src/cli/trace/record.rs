@@ -21,9 +21,11 @@ use stillpoint::trace::{Chunk, Header, NodeSum, Printable, Recorder, View, heade
                         With --follow each event is shown once all that happened before it was, with what was dropped; a node that \
                         is silent is waited for two seconds, and what is shown without it says so. The file has everything, whatever \
                         --only shows. When whoever reads the events has gone, as `head` does, the recording ends in order.\n\n\
+                        Other terminals can halt, look and resume meanwhile; the recording goes on through a halt, or ends with it \
+                        (--until-halt).\n\n\
                         With --check failures of `pred` and `not parallel` are told while it records; other checks, and all that is not \
                         certain, when it ends. Exit code 1 if something fails or cannot be told.\n\n\
-                        Examples:\n  stillpoint trace record run.trace\n  stillpoint trace record run.trace --follow --only kinds=send,recv\n  stillpoint trace record run.trace --events 100000\n  stillpoint trace record run.trace --check ring.model --halt"
+                        Examples:\n  stillpoint trace record run.trace\n  stillpoint trace record run.trace --follow --only kinds=send,recv\n  stillpoint trace record run.trace --events 100000\n  stillpoint trace record run.trace --until-halt\n  stillpoint trace record run.trace --check ring.model --halt"
 )]
 pub struct Args {
     /// The file to make.
@@ -34,6 +36,9 @@ pub struct Args {
     /// End once this many events of all nodes together are recorded.
     #[arg(long, value_name = "N")]
     events: Option<u64>,
+    /// End when all nodes are halted, whoever halts them. Without this the recording goes on through a halt.
+    #[arg(long)]
+    until_halt: bool,
     /// Show the events in causal order while they are recorded.
     #[arg(long)]
     follow: bool,
@@ -67,6 +72,8 @@ struct Result_ {
 
 /// How long rings are left alone when they were empty: a ring of 64 KiB fills in 60 ms at 1 MiB/s.
 const PAUSE: Duration = Duration::from_millis(2);
+/// How often it looks whether the nodes are halted: with `--until-halt` only.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 const NEWS_EVERY: Duration = Duration::from_secs(1);
 
 pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
@@ -90,11 +97,16 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let mut checker = model.map(|model| LiveCheck::new(vec![model], recorder.header(), out)).transpose()?;
     let mut news = News::new(&recorder, args.follow);
     let until = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let mut look_at = Instant::now();
     loop {
         let moved = recorder.poll_each(system, &mut |chunk| watch(&mut screen, &mut checker, chunk))?;
         let elapsed = recorder.elapsed();
         let checks = checker.as_mut().map(|checker| checker.look(elapsed, system, args.halt));
-        let is_halted = checks.transpose()?.unwrap_or(false);
+        let mut is_halted = checks.transpose()?.unwrap_or(false);
+        if args.until_halt && Instant::now() >= look_at {
+            is_halted |= system.nodes()?.iter().all(stillpoint::Node::is_parked);
+            look_at = Instant::now() + LOOK_EVERY;
+        }
         let is_open = screen.as_mut().is_none_or(|screen| screen.show(recorder.elapsed()));
         news.tell(&recorder, |line| out.say("recording", line));
         let events: u64 = recorder.sums().map(|node| node.events + node.unplaced).sum();

@@ -19,6 +19,8 @@ pub struct Config {
     pub messages: [u8; NODES],
     /// How often each node may initiate a halt by itself.
     pub halts: [u8; NODES],
+    /// How often the debugger commands a halt to all nodes. Each command arrives at its node at any time after that.
+    pub commands: u8,
     /// How often the host releases a halt.
     pub releases: u8,
     /// When it does so.
@@ -130,9 +132,15 @@ pub enum Sight {
     JoinedBeforeStart,
     /// A node that was reset started.
     Restarted,
+    /// The debugger's command halted a node.
+    Commanded,
+    /// The debugger's command reached a node that was in that halt already.
+    CommandedAgain,
+    /// The debugger's command arrived when its halt was over.
+    StaleCommand,
 }
 
 impl Sight {
     /// How many there are.
-    pub const COUNT: usize = Self::Restarted as usize + 1;
+    pub const COUNT: usize = Self::StaleCommand as usize + 1;
 }

@@ -9,7 +9,7 @@ use super::system::{Control, Core, HEAD, IN, Message, NODES, OUT, Place, Recorde
 use super::world::{Action, World};
 use std::rc::Rc;
 use stillpoint_core::link;
-use stillpoint_core::{Command, Effects, Event, Input, NodeId, Phase, PortSet, Then};
+use stillpoint_core::{Command, Effects, Event, Input, NodeId, Phase, PortSet, StepError, Then};
 
 impl World {
     /// Does one step.
@@ -28,6 +28,14 @@ impl World {
                 let halt = system.places[node].truth.next_halt();
                 self.obey(system, node, effects, Some(halt))
             }
+            Action::Command => {
+                let last = system.places.iter().map(|place| self.ordinal(place.node.last_halt())).max().unwrap_or(0);
+                let plan = system.plan();
+                plan.commands -= 1;
+                plan.commanded = (last + 1, [true; NODES]);
+                Ok(())
+            }
+            Action::Obey(node) => self.command(system, node),
             Action::Release(node) => {
                 let id = system.places[node].node.last_halt();
                 let released = self.ordinal(id);
@@ -81,6 +89,31 @@ impl World {
                 self.obey(system, node, effects, None)
             }
         }
+    }
+
+    /// The debugger's command arrives: a newer halt is joined as by a marker, and one that is over is refused.
+    fn command(&self, system: &mut System, node: usize) -> Result<(), Broken> {
+        let (halt, pending) = &mut system.plan().commanded;
+        pending[node] = false;
+        let (halt, before) = (*halt, system.places[node].clone());
+        let is_newer = halt > before.truth.last;
+        let is_in_it = !is_newer && before.truth.recorded.is_some();
+        if !is_newer && !is_in_it && !self.is_sabotaged(Sabotage::LateCommandBegins) {
+            self.see(Sight::StaleCommand);
+            let refused = system.place(node).node.step(Input::Command(Command::Halt(self.halt_id(halt))));
+            if refused != Err(StepError::OldHalt(before.node.last_halt())) || system.places[node].node != before.node {
+                let seen = format!("node {node} answers {refused:?} to a command of halt {halt}");
+                return Err(Broken::new(STALE_IGNORED, seen));
+            }
+            return Ok(());
+        }
+        self.see(if is_newer { Sight::Commanded } else { Sight::CommandedAgain });
+        let id = if is_newer || is_in_it { self.halt_id(halt) } else { before.node.last_halt().next() };
+        let mut effects = self.step(system, node, Input::Command(Command::Halt(id)))?;
+        if self.is_sabotaged(Sabotage::CommandWithoutMarkers) {
+            effects.markers = PortSet::EMPTY;
+        }
+        self.obey(system, node, effects, is_newer.then_some(halt))
     }
 
     /// Tells a node something, and sees whether it may have had an event.

@@ -12,6 +12,7 @@ const BASE: Config = Config {
     capacity: 2,
     messages: [2, 2, 2],
     halts: [1, 0, 0],
+    commands: 0,
     releases: 0,
     host: Host::WaitsForAll,
     control: ControlLanes::Fifo,
@@ -113,6 +114,27 @@ pub fn all() -> Vec<Config> {
             ..BASE
         },
         Config {
+            name: "debugger",
+            about: "a ring that the debugger halts by commands, each of which arrives at any time, while a node initiates, too",
+            messages: [1, 0, 0],
+            commands: 1,
+            releases: 1,
+            meets: &[Certified, CertifiedInFlight, Commanded, CommandedAgain, StaleCommand, SecondHalt],
+            ..BASE
+        },
+        Config {
+            name: "debugger-twice",
+            about: "a pipeline that only the debugger halts, twice, with an eager host and control in slots",
+            messages: [1, 0, 0],
+            halts: [0; 3],
+            commands: 2,
+            releases: 2,
+            host: Host::IsEager,
+            control: ControlLanes::Slots,
+            meets: &[Commanded, CommandedAgain, StaleCommand, SecondHalt],
+            ..LINE
+        },
+        Config {
             name: "wrap",
             about: "a ring whose event numbers and halt ids wrap on the way",
             messages: [2, 1, 1],
@@ -202,6 +224,8 @@ pub fn mutants() -> Vec<(&'static str, Config)> {
         ("marker acknowledged but not processed", "ring", AcknowledgedNotProcessed),
         ("duplicated message", "ring", DuplicatedMessage),
         ("epoch not raised after a reset", "reset", EpochNotRaised),
+        ("late command begins a halt", "debugger", LateCommandBegins),
+        ("command halts without markers", "debugger", CommandWithoutMarkers),
     ]
     .into_iter()
     .map(|(name, of, sabotage)| (name, Config { sabotage: Some(sabotage), ..model(of) }))

@@ -37,6 +37,10 @@ pub enum Sabotage {
     EpochNotRaised,
     /// A predicate marker is not passed on.
     PredicateMarkerNotForwarded,
+    /// A command of a halt that is over counts as one of a new halt.
+    LateCommandBegins,
+    /// A node that a command halts sends no markers.
+    CommandWithoutMarkers,
 }
 
 impl Sabotage {

@@ -177,6 +177,10 @@ pub struct Plan {
     pub locals: [u8; NODES],
     /// How many messages may still be sent on each wire.
     pub messages: [u8; NODES],
+    /// How many halts the debugger may still command.
+    pub commands: u8,
+    /// The halt that it commanded last, and the nodes at which the command has not arrived.
+    pub commanded: (u8, [bool; NODES]),
     /// How many releases the host may still give.
     pub releases: u8,
     /// The halt that was last released.

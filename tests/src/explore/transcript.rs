@@ -13,6 +13,8 @@ pub fn say(action: Action) -> String {
         Action::Receive(node) => format!("node {node} receives"),
         Action::Local(node) => format!("node {node} has a local event"),
         Action::Halt(node) => format!("node {node} initiates a halt"),
+        Action::Command => "the debugger commands a halt".to_owned(),
+        Action::Obey(node) => format!("the debugger's command arrives at node {node}"),
         Action::Release(node) => format!("the host releases node {node}"),
         Action::Control(node, port) => format!("node {node} takes control from {}stream", lane(other(port))),
         Action::Acknowledge(node, port) => format!("node {node} hears its marker {}stream was delivered", lane(port)),

@@ -25,6 +25,10 @@ pub enum Action {
     Local(usize),
     /// A node initiates a halt.
     Halt(usize),
+    /// The debugger looks which halt was last, and commands the next one to all nodes.
+    Command,
+    /// The debugger's command arrives at a node.
+    Obey(usize),
     /// The host releases the halt at a node.
     Release(usize),
     /// A node takes the next item of a control lane.
@@ -84,6 +88,8 @@ impl World {
             halts: config.halts,
             locals: config.locals,
             messages: config.messages,
+            commands: config.commands,
+            commanded: (0, [false; NODES]),
             releases: config.releases,
             released: 0,
             faults: config.serial.map_or(0, |(_, faults)| faults),
@@ -148,6 +154,11 @@ impl World {
     /// The how many-th halt of the model an id stands for, by plain counting.
     pub fn ordinal(&self, id: HaltId) -> u8 {
         u8::try_from(id.0.wrapping_sub(self.first_halt.0)).unwrap_or(u8::MAX)
+    }
+
+    /// The id of the how many-th halt.
+    pub fn halt_id(&self, ordinal: u8) -> HaltId {
+        HaltId(self.first_halt.0.wrapping_add(ordinal.into()))
     }
 
     /// Whether the deliberate mistake is this one.
@@ -232,6 +243,14 @@ impl World {
         }
     }
 
+    fn command_actions(&self, system: &System, into: &mut Vec<Action>) {
+        let (_, pending) = system.plan.commanded;
+        into.extend((0..NODES).filter(|&node| pending[node]).map(Action::Obey));
+        if system.plan.commands > 0 && pending == [false; NODES] {
+            into.push(Action::Command);
+        }
+    }
+
     fn release_actions(&self, system: &System, into: &mut Vec<Action>) {
         if self.config.reset.is_some() {
             // A release can be lost with a node that is reset: the host sees who is still parked, and repeats itself.
@@ -269,6 +288,7 @@ impl Model for World {
         let system = self.open(state);
         (0..NODES).for_each(|node| self.application_actions(&system, node, into));
         (0..self.config.shape.wires()).for_each(|wire| self.wire_actions(&system, wire, into));
+        self.command_actions(&system, into);
         self.release_actions(&system, into);
     }
 

@@ -36,6 +36,33 @@ fn a_halt_is_certified_survives_the_program_and_is_resumed_by_another() {
     bench.expect_progress();
 }
 
+/// The processor time that a process has used, in hundredths of a second.
+fn used(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let (_, after_name) = stat.rsplit_once(')').unwrap();
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    // Fields 14 and 15 of the line: in user mode and in the kernel.
+    [11, 12].map(|field: usize| fields[field].parse::<u64>().unwrap()).iter().sum()
+}
+
+#[test]
+fn a_halted_system_hardly_uses_the_host() {
+    for demo in ["token_ring", "chatter"] {
+        let bench = Bench::running(demo);
+        bench.expect_progress();
+        bench.run(["halt"]).expect(0);
+        let machines = bench.processes();
+        let total = || machines.iter().map(|process| used(*process)).sum::<u64>();
+        let (began, before) = (Instant::now(), total());
+        std::thread::sleep(Duration::from_secs(3));
+        let (passed, used) = (began.elapsed().as_millis() as u64, total() - before);
+        // 5 % of one core: a hundredth of a second is 10 ms. Two boards that spin would use all of two cores.
+        assert!(used * 10 <= passed / 20, "{demo}: {used} hundredths of a second in {passed} ms");
+        bench.run(["resume"]).expect(0);
+        bench.expect_progress();
+    }
+}
+
 #[test]
 fn any_node_can_begin_and_the_certificate_says_who_did() {
     let bench = Bench::running("token_ring");

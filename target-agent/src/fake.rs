@@ -135,6 +135,8 @@ unsafe impl Platform for Fake {
         MASKED.set(!before.was_open);
     }
     fn wait_for_interrupt() {}
+    #[cfg(feature = "enabled")]
+    fn sleep(_at_most: Counts<u32>) {}
     fn ring(core: CoreId, bell: Bell) {
         RUNG.with_borrow_mut(|rung| rung.push((core, bell)));
     }

@@ -56,6 +56,7 @@ unsafe impl Platform for Model {
     }
     fn unmask(_before: Mask) {}
     fn wait_for_interrupt() {}
+    fn sleep(_at_most: Counts<u32>) {}
     fn ring(core: CoreId, _bell: Bell) {
         // The hardware: what was written before is visible to the handler.
         world().rung[core.index()].store(1, atomic::Ordering::Release);

@@ -51,6 +51,12 @@ impl<P: Platform, const BYTES: usize> ReceiveRing<P, BYTES> {
         true
     }
 
+    /// Whether every byte was taken, for oracles.
+    #[cfg(all(test, feature = "calls", not(loom_agent)))]
+    pub fn is_empty(&self) -> bool {
+        self.written.peek() == self.read.peek()
+    }
+
     /// Moves received bytes into `into` and returns how many there were. The next byte wakes `waker`.
     pub fn take(&self, into: &mut [u8], waker: &Waker) -> usize {
         self.reader.register(waker);

@@ -190,12 +190,9 @@ impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, c
         loop {
             let work = poll_fn(|context| if pump(context.waker()) { Poll::Ready(()) } else { Poll::Pending });
             // The link wants to be pumped then even if nothing happens.
-            let now = link_time::<P>();
-            // While a frame waits for the UART, which wakes the pump, the link can send nothing else.
-            let deadline =
-                self.briefly(|inner| if inner.unsent.is_empty() { inner.link.next_deadline(now) } else { None });
-            let deadline = deadline.flatten();
-            select(work, crate::time::sleep(ticks_until(deadline, now).counts())).await;
+            let due = self.briefly(|inner| inner.due_in(link_time::<P>())).flatten();
+            // Without a deadline the link is looked at now and then all the same.
+            select(work, crate::time::sleep(due.unwrap_or(Ticks(1 << 20)).counts())).await;
         }
     }
 }
@@ -230,6 +227,13 @@ impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, c
         }
         moved |= self.messages_out() | self.messages_in();
         moved | self.bytes_out(now, waker)
+    }
+
+    /// After how many ticks the link wants to be pumped even if nothing happens.
+    fn due_in(&self, now: Ticks<u32>) -> Option<Ticks<u32>> {
+        // While a frame waits for the UART, which wakes the pump, the link can send nothing else.
+        let deadline = if self.unsent.is_empty() { self.link.next_deadline(now) } else { None };
+        deadline.map(|deadline| deadline.wrapping_since(now))
     }
 
     fn bytes_in(&mut self, now: Ticks<u32>, waker: &Waker, hear: &mut Hear<'_>) -> bool {
@@ -305,11 +309,6 @@ impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, c
             moved = true;
         }
     }
-}
-
-/// How long to sleep until a deadline, which is a time; without one the link is looked at now and then all the same.
-fn ticks_until(deadline: Option<Ticks<u32>>, now: Ticks<u32>) -> Ticks<u32> {
-    deadline.map_or(Ticks(1 << 20), |deadline| deadline.wrapping_since(now))
 }
 
 /// How often in a row a line may fail before the link waits for its timer.

@@ -46,6 +46,8 @@ pub(crate) enum Mutant {
     HaltInsidePump,
     /// The control block is written with interrupts open.
     UnmaskedPublish,
+    /// A parked core silences its bells after it has looked, and then sleeps.
+    BellsSilencedBeforeSleep,
 }
 
 /// Whether a fault of the past is put back. Never in firmware.

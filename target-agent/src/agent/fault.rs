@@ -36,8 +36,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> FaultHan
             self.publish();
             // Released: the others go on. This node's application does not, but it can be asked, and halted with the rest.
             while matches!(self.phase(), Phase::Faulted) {
-                self.is_over();
-                crate::sync::spin_loop();
+                if !self.serve() {
+                    self.sleep();
+                }
             }
         }
     }

@@ -3,12 +3,13 @@ use super::Agents;
 use super::delay::pay_notices;
 use super::local::{Local, Owed, Wire};
 use crate::platform::Platform;
-use crate::serial::{Flow, Heard, Wired};
+use crate::serial::{Flow, Heard, Wired, link_time};
 use crate::sync::{Mutant, mutated};
 use core::sync::atomic::Ordering;
 use core::task::Waker;
 use stillpoint_core::control::PortBlock;
 use stillpoint_core::predicate::{Reached, SlotSet};
+use stillpoint_core::time::Counts;
 use stillpoint_core::{Direction, HaltId, HaltMarker, Input, LinkHello, NodeId, Phase, PortId, PortSet};
 
 /// The first byte of a control item: what it is. A marker of a halt travels with the messages or against them.
@@ -26,6 +27,13 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             let served = self.serve_link(link, waker);
             news | served.news | served.moved
         })
+    }
+
+    /// How long the serial links of this core need not be served if nothing comes in, at most `limit`.
+    pub(super) fn links_rest(&self, limit: Counts<u32>) -> Counts<u32> {
+        let now = link_time::<P>();
+        let dues = self.links().filter_map(|link| link.due_in(now)).map(|left| left.counts().0);
+        Counts(dues.fold(limit.0.into(), u64::min) as u32)
     }
 
     /// Has the task of every serial link of this core run soon.

@@ -112,14 +112,35 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
     /// nothing to wait for.
     pub(super) fn drain(&self) -> bool {
         let (began, mut waited) = (P::counter(), false);
-        while matches!(self.phase(), Phase::Draining { .. }) && !self.is_over() {
-            if P::counter().wrapping_since(began) > Counts(P::COUNTER_RATE.0 / DRAIN_LIMIT) {
+        let limit = P::COUNTER_RATE.0 / DRAIN_LIMIT;
+        while matches!(self.phase(), Phase::Draining { .. }) {
+            let has_more = self.serve();
+            let left = limit.saturating_sub(P::counter().wrapping_since(began).0);
+            if left == 0 {
                 self.local.rarely(|local| local.step::<P, LOG>(self.ring(), Input::DrainLimit));
+            } else if !has_more && matches!(self.phase(), Phase::Draining { .. }) {
+                self.sleep_at_most(Counts(left));
             }
-            super::park::pause();
             waited = true;
         }
         waited
+    }
+
+    /// Sleeps until a bell rings, a line has something, a link wants to be served, or `limit` has passed. Whatever was
+    /// there before was served.
+    pub(super) fn sleep_at_most(&self, limit: Counts<u32>) {
+        let gate_may_act = self.local.rarely(|local| {
+            // Callers of a node that is stopped alone arrive at its gate without a bell.
+            let is_halted = matches!(local.node.phase(), Phase::Draining { .. } | Phase::Parked { .. });
+            !is_halted && local.gate.is_some()
+        });
+        let at_most = if gate_may_act { Counts(0) } else { self.links_rest(limit) };
+        if at_most.0 == 0 {
+            // A core that looks at its peripherals without a pause keeps the others from the bus they share.
+            (0..PAUSE).for_each(|_| core::hint::spin_loop());
+        } else {
+            P::sleep(at_most);
+        }
     }
 
     /// Whether the caller interrupted the pump of one of this core's links.
@@ -132,10 +153,12 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         matches!(self.phase(), Phase::Running | Phase::Starting | Phase::Faulted)
     }
 
-    /// Looks once at the lanes of this core and at the host's commands, and tells what came of it.
-    fn serve_lanes_and_host(&self) {
+    /// Looks once at the lanes of this core and at the host's commands, and tells what came of it. True if there was anything.
+    fn serve_lanes_and_host(&self) -> bool {
         let served = self.look_at_lanes_and_host();
+        let news = served.news;
         self.tell(served);
+        news
     }
 
     /// Looks once at the lanes of this core and at the host's commands, and lets the gate know.
@@ -234,6 +257,11 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
         &self.shared.logs[core]
     }
 
+    /// The number of the last command that a core has taken, for oracles; `None` while the node is in use.
+    pub(crate) fn answered(&self, core: usize) -> Option<u32> {
+        self.local.peek(core).try_borrow_mut().map(|local| local.answered)
+    }
+
     /// The phase of a core's node and the steps it refused, for oracles; `None` while the node is in use.
     pub(crate) fn peek(&self, core: usize) -> Option<(Phase, u32)> {
         self.local.peek(core).try_borrow_mut().map(|local| (local.node.phase(), local.refused))
@@ -263,15 +291,28 @@ struct Answer {
 /// A node waits for its markers to arrive for at most one second divided by this.
 const DRAIN_LIMIT: u32 = 2;
 
+/// How often a core that may not sleep spins between two looks: some microseconds.
+const PAUSE: u32 = 200;
+
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> ParkedAgent for Agents<P, N, PORTS, LOG> {
-    fn is_over(&self) -> bool {
+    fn serve(&self) -> bool {
         P::feed_watchdog();
         P::poll_lines();
-        if self.serve_links(Waker::noop()) {
+        // First: what these bring is sent over the links at once.
+        let commanded = self.serve_lanes_and_host();
+        let moved = self.serve_links(Waker::noop());
+        if moved {
             self.publish();
         }
-        self.serve_lanes_and_host();
+        commanded || moved
+    }
+
+    fn is_over(&self) -> bool {
         self.runs()
+    }
+
+    fn sleep(&self) {
+        self.sleep_at_most(Counts(u32::MAX));
     }
 }
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Urgent for Agents<P, N, PORTS, LOG> {

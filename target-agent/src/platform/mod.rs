@@ -124,6 +124,16 @@ pub unsafe trait Platform: Sized + 'static {
     /// Sleeps until an interrupt is pending. Called with interrupts masked, so that none slips through before.
     fn wait_for_interrupt();
 
+    /// Sleeps until a bell rings, a serial line has received or can send, or `at_most` (more than 0) has passed. Other
+    /// interrupts do not end the sleep and stay pending.
+    ///
+    /// A parked core calls this with its interrupts masked, so no handler answers the bells: this function silences those
+    /// that have rung, whoever waits for a mailbox is woken, and the caller looks at everything an urgent bell may be about
+    /// *afterwards*. A bell that rings between that look and the next call ends the next sleep at once. Returning early is
+    /// allowed.
+    #[cfg(feature = "enabled")]
+    fn sleep(at_most: Counts<u32>);
+
     /// Rings a bell of `core`, which may be the own one. What was written before is visible to its handler.
     fn ring(core: CoreId, bell: Bell);
 
@@ -192,7 +202,8 @@ pub unsafe trait Platform: Sized + 'static {
         true
     }
 
-    /// Does what the interrupts of this core's serial lines would do; called over and over while they are masked.
+    /// Does what the interrupts of this core's serial lines would do, and has them pending no more; called over and over
+    /// while they are masked.
     #[cfg(feature = "enabled")]
     fn poll_lines();
 

@@ -104,4 +104,5 @@ mutants! {
     a_report_taken_for_a_pump_is_found: AnyUseIsAPump,
     a_halt_inside_a_pump_is_found: HaltInsidePump,
     a_control_block_written_with_interrupts_open_is_found: UnmaskedPublish,
+    a_bell_silenced_before_the_sleep_is_found: BellsSilencedBeforeSleep,
 }

@@ -91,9 +91,9 @@ fn write_command(statics: &'static Statics, core: usize, command: &Command<'_>, 
 }
 
 /// The command to halt is there at once; nobody waits for its answer.
-pub(super) fn halt_now(core: usize) {
+pub(super) fn halt_now(core: usize) -> u32 {
     let statics = super::system::statics();
-    write_command(statics, core, &halt_command(statics), || ());
+    write_command(statics, core, &halt_command(statics), || ())
 }
 
 /// The command to take part in the halt that some node is in, otherwise in the next one.
@@ -109,6 +109,24 @@ fn halt_command(statics: &'static Statics) -> Command<'static> {
     Command::Halt(HaltId((newest + next) as u16))
 }
 
+/// A parked core that goes to sleep, with no bell pending and no byte, has answered every command whose bell has rung and
+/// fetched every byte.
+pub(super) fn assert_nothing_is_left(seat: super::world::Seat) {
+    let statics = super::system::statics();
+    let state = statics.world.lock();
+    let (core, block) = (&state.cores[seat.actor], statics.block(seat.actor));
+    // A crash can come between taking a command and storing its answer.
+    let answered = statics.board(seat.actor).answered(seat.actor % 2);
+    let is_unanswered = answered.is_some_and(|answered| answered != peek(&block.command.sequence));
+    let is_rung = state.rung == Some((seat.actor, peek(&block.command.sequence)));
+    let is_lost = is_unanswered && is_rung && !core.is_pending(Irq::Urgent);
+    let is_unread = !core.is_pending(Irq::Receive) && !state.wires[seat.actor].is_empty();
+    let is_untaken = !statics.world.received[seat.actor].is_empty();
+    drop(state);
+    assert!(!is_lost, "core {} sleeps and no bell wakes it for the command in its block", seat.actor);
+    assert!(!is_unread && !is_untaken, "core {} sleeps and leaves bytes unread", seat.actor);
+}
+
 /// Gives a node a command and waits for the answer.
 fn command(statics: &'static Statics, core: usize, command: &Command<'_>) -> Result<(), String> {
     statics.world.lock().commands = true;
@@ -120,7 +138,10 @@ fn command(statics: &'static Statics, core: usize, command: &Command<'_>) -> Res
 fn await_answer(statics: &'static Statics, core: usize, command: &Command<'_>) -> Result<(), String> {
     let block = statics.block(core);
     let sequence = write_command(statics, core, command, point);
-    statics.world.lock().raise(core, Irq::Urgent);
+    let mut state = statics.world.lock();
+    state.raise(core, Irq::Urgent);
+    state.rung = Some((core, sequence));
+    drop(state);
     for turn in 0..2_000 {
         if peek(&block.answer.sequence) == sequence {
             // A node refuses what makes no sense where it stands.

@@ -21,6 +21,10 @@ pub(super) struct Wire {
 const DEPTH: usize = 24;
 
 impl Wire {
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     pub fn lose(&mut self) {
         if self.bytes.pop_front().is_none() {
             self.lose = true;
@@ -54,6 +58,15 @@ pub(super) fn on_receive(seat: Seat) {
         state.raise(peer(seat.actor), Irq::Send);
         byte
     });
+}
+
+/// Does what both interrupts of the UART would do.
+pub(super) fn poll(seat: Seat) {
+    point();
+    // Acknowledged first: what comes in from here on is pending again.
+    seat.world().lock().cores[seat.actor].unpend(&[Irq::Receive, Irq::Send]);
+    on_receive(seat);
+    on_send(seat);
 }
 
 /// Serves the send interrupt.

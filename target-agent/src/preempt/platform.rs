@@ -1,11 +1,12 @@
 //! The world as a [`Platform`].
 extern crate std;
 use super::world::{CORES, Seat};
-use super::{SEAT, point, spin_loop};
+use super::{SEAT, mutated, point, spin_loop};
 use crate::doorbell::Doorbells;
 use crate::fault::FaultHandlers;
 use crate::platform::{Bell, BoardId, CoreId, Mask, Platform, StartError};
 use crate::retained::Retained;
+use crate::sync::Mutant;
 use core::task::Waker;
 use std::vec::Vec;
 use stillpoint_core::time::{CounterRate, Counts};
@@ -42,6 +43,16 @@ unsafe impl Platform for Preempt {
     }
     fn wait_for_interrupt() {
         seat().sleep();
+    }
+    fn sleep(at_most: Counts<u32>) {
+        if mutated(Mutant::BellsSilencedBeforeSleep) {
+            seat().silence_bells();
+        }
+        super::host::assert_nothing_is_left(seat());
+        seat().sleep_parked(at_most);
+        if !mutated(Mutant::BellsSilencedBeforeSleep) {
+            seat().silence_bells();
+        }
     }
     fn ring(core: CoreId, bell: Bell) {
         point();
@@ -89,7 +100,7 @@ unsafe impl Platform for Preempt {
         seat().world().lock().cores[seat().actor].line.delay_at(at, Self::LONG_COUNTER_BITS)
     }
     fn poll_lines() {
-        super::line::on_receive(seat());
+        super::line::poll(seat());
     }
     fn host_bell(_core: CoreId) -> Option<(u32, u32)> {
         None

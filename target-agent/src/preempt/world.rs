@@ -66,6 +66,8 @@ pub(super) struct CoreState {
     active: u8,
     pending: u8,
     pub asleep: bool,
+    /// When a parked core that sleeps goes on although nothing is pending.
+    wakes_at: Option<u64>,
     crash: bool,
     pub crashed: bool,
     pub line: TimeLine,
@@ -96,6 +98,8 @@ pub(super) struct State {
     pub requests: VecDeque<Act>,
     /// The host is writing a command or waits for its answer.
     pub commands: bool,
+    /// The core that was rung last for a command, and the command's number.
+    pub rung: Option<(usize, u32)>,
 }
 
 /// What the cores of a board share.
@@ -135,6 +139,7 @@ impl World {
             active: 0,
             pending: 0,
             asleep: false,
+            wakes_at: None,
             crash: false,
             crashed: false,
             line: TimeLine::new(),
@@ -166,6 +171,7 @@ impl World {
                 waits: (0, 0),
                 requests: VecDeque::new(),
                 commands: false,
+                rung: None,
             }),
             yielders: [const { Cell::new(core::ptr::null()) }; CORES + 1],
             mutant,
@@ -222,10 +228,31 @@ fn said(actor: usize, payload: &(dyn core::any::Any + Send)) -> String {
     std::format!("actor {actor} panicked: {text}")
 }
 
+impl CoreState {
+    fn is_ready(&self, time: u64) -> bool {
+        let wakes = self.wakes_at.is_some_and(|at| at <= time);
+        // A parked core sleeps for bells and lines only.
+        let pending = if self.wakes_at.is_some() { self.pending & PARK_WAKES } else { self.pending };
+        !self.asleep || pending != 0 || wakes || self.crash && !self.crashed
+    }
+
+    /// Whether this interrupt is pending.
+    pub fn is_pending(&self, irq: Irq) -> bool {
+        self.pending >> irq as u8 & 1 != 0
+    }
+
+    pub fn unpend(&mut self, irqs: &[Irq]) {
+        irqs.iter().for_each(|irq| self.pending &= !(1 << *irq as u8));
+    }
+}
+
+/// The interrupts that wake a parked core.
+const PARK_WAKES: u8 =
+    1 << Irq::Urgent as u8 | 1 << Irq::Mailbox as u8 | 1 << Irq::Receive as u8 | 1 << Irq::Send as u8;
+
 impl State {
     fn is_ready(&self, actor: usize) -> bool {
-        let Some(core) = self.cores.get(actor) else { return true };
-        !core.asleep || core.pending != 0 || core.crash && !core.crashed
+        self.cores.get(actor).is_none_or(|core| core.is_ready(self.time))
     }
 
     pub fn raise(&mut self, core: usize, irq: Irq) {
@@ -259,11 +286,13 @@ impl State {
     /// Lets time pass until the next timer ends. False if there is none.
     fn jump(&mut self) -> bool {
         let time = self.time;
+        let woken = self.cores.iter().filter(|core| core.asleep).filter_map(|core| core.wakes_at);
+        let woken: Vec<u64> = woken.map(|at| at.saturating_sub(time)).collect();
         let next = self.cores.iter_mut().filter(|core| !core.line.is_frozen()).filter_map(|core| {
             let first = core.timers.iter().map(|(at, _)| *at).min()?;
             Some(first.saturating_sub(core.line.now(Counts(time as u32)).0))
         });
-        let Some(after) = next.min() else { return false };
+        let Some(after) = next.chain(woken).min() else { return false };
         self.jumps += 1;
         self.time += after;
         self.ring_alarms();
@@ -365,7 +394,7 @@ impl Seat {
             Act::Switch(to) if to != self.actor && state.is_ready(to) => state = self.hand_over(state, to),
             Act::Switch(_) => {}
             Act::HaltNow(core) if !state.commands => {
-                super::host::halt_now(core);
+                state.rung = Some((core, super::host::halt_now(core)));
                 state.raise(core, Irq::Urgent);
             }
             Act::HaltNow(core) => state.requests.push_back(Act::Halt(core)),
@@ -442,11 +471,33 @@ impl Seat {
         self.point();
     }
 
+    /// Sleeps in a park until something that is served there comes in, or so many counts have passed.
+    pub fn sleep_parked(self, at_most: Counts<u32>) {
+        let mut state = self.world.lock();
+        state.cores[self.actor].wakes_at = Some(state.time.saturating_add(at_most.0.into()));
+        drop(state);
+        self.sleep();
+        self.world.lock().cores[self.actor].wakes_at = None;
+    }
+
+    /// Silences the bells that have rung at this core, as whoever sleeps with interrupts masked must.
+    pub fn silence_bells(self) {
+        self.point();
+        let mut state = self.world.lock();
+        let core = &mut state.cores[self.actor];
+        let is_mailbox = core.is_pending(Irq::Mailbox);
+        core.unpend(&[Irq::Urgent, Irq::Mailbox]);
+        drop(state);
+        if is_mailbox {
+            self.board().doorbells.answer();
+        }
+    }
+
     /// Sleeps until an interrupt is pending.
     pub fn sleep(self) {
         let mut state = self.world.lock();
         state.cores[self.actor].asleep = true;
-        while state.cores[self.actor].pending == 0 && !state.cores[self.actor].crash && state.outcome.is_none() {
+        while !state.is_ready(self.actor) && state.outcome.is_none() {
             let mut others = (1..=CORES).map(|step| (self.actor + step) % (CORES + 1));
             let next = others.find(|actor| state.is_ready(*actor)).unwrap_or(HOST);
             state = self.hand_over(state, next);

@@ -6,6 +6,7 @@ use core::task::Waker;
 use embedded_io_async::{Read, Write};
 use stillpoint_core::LinkHello;
 use stillpoint_core::link::{Lane, Ledger, LinkEvent, LinkPhase};
+use stillpoint_core::time::Ticks;
 
 /// What comes out of a link beside messages.
 pub(crate) enum Heard<'a> {
@@ -33,6 +34,8 @@ pub(crate) trait Wired: Sync {
     fn introduce(&self, hello: LinkHello);
     /// Where the data lane stands.
     fn ledger(&self) -> Option<Ledger>;
+    /// After how many ticks the link wants to be pumped even if nothing comes in; `None` if never.
+    fn due_in(&self, now: Ticks<u32>) -> Option<Ticks<u32>>;
     /// Whether the caller interrupted the pump.
     fn is_busy(&self) -> bool;
     /// Has the pump run soon.
@@ -140,6 +143,10 @@ impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, c
 
     fn ledger(&self) -> Option<Ledger> {
         self.line.try_with(|inner| inner.link.ledger(Lane::Data))
+    }
+
+    fn due_in(&self, now: Ticks<u32>) -> Option<Ticks<u32>> {
+        self.line.try_with(|inner| inner.due_in(now)).flatten()
     }
 
     fn is_busy(&self) -> bool {

@@ -2,10 +2,16 @@
 //!
 //! | interrupt | core | priority | served by |
 //! |---|---|---|---|
-//! | MHU0 (6) | both | ordinary | doorbells [`Bell::Executor`] (bit 0), [`Bell::Mailbox`] (bit 1) |
-//! | MHU1 (7) | both | above all others | doorbell [`Bell::Urgent`] (bit 0) |
-//! | TIMER0 (3), TIMER1 (4) | 0, 1 | ordinary | that core's alarm |
-//! | UARTn receive (32 + 2n), send (33 + 2n) | whoever claimed that half | ordinary | [`uart`] |
+//! | MHU1 (7) | both | 0 | doorbell [`Bell::Urgent`] (bit 0): pends interrupt 5 |
+//! | TIMER0 (3), TIMER1 (4) | 0, 1 | 0x20 | that core's alarm |
+//! | UARTn receive (32 + 2n), send (33 + 2n) | whoever claimed that half | 0x20 | [`uart`] |
+//! | dual timer (5), pended by software | both | 0x40 | answers the urgent bell: a core parks in this handler |
+//! | MHU0 (6) | both | 0x80 | doorbells [`Bell::Executor`] (bit 0), [`Bell::Mailbox`] (bit 1) |
+//!
+//! A parked core sleeps. An interrupt ends its sleep only if its priority is above that of every handler that the core is
+//! in, so whatever has to wake it comes before the handler in which it parks, and is served in a handler that never parks.
+//! All other interrupts have priority 0x80 from the start. A core that parks in a handler of priority 0x20 or above does
+//! not sleep, but looks around all the time.
 //!
 //! Both NVICs see every peripheral's interrupt, so each is unmasked on one core only. The dual timer is the counter:
 //! its first half counts at 20 MHz, its second 256 times slower.
@@ -15,6 +21,8 @@ mod interrupts;
 mod lock;
 mod registers;
 pub mod semihosting;
+#[cfg(feature = "enabled")]
+mod sleep;
 mod timer;
 pub mod uart;
 pub mod watchdog;
@@ -158,6 +166,11 @@ unsafe impl Platform for Mps2An521 {
     fn wait_for_interrupt() {
         cortex_m::asm::dsb();
         cortex_m::asm::wfi();
+    }
+
+    #[cfg(feature = "enabled")]
+    fn sleep(at_most: Counts<u32>) {
+        sleep::sleep(at_most);
     }
 
     #[inline]

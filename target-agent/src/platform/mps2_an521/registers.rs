@@ -24,6 +24,13 @@ pub const NVIC_PRIORITY: usize = 0xE000_E400;
 /// One bit per interrupt, of this core.
 pub const NVIC_ENABLE: usize = 0xE000_E100;
 pub const NVIC_DISABLE: usize = 0xE000_E180;
+#[cfg(feature = "enabled")]
+pub const NVIC_PEND: usize = 0xE000_E200;
+#[cfg(feature = "enabled")]
+pub const NVIC_UNPEND: usize = 0xE000_E280;
+/// Which exception this core handles, in the low 9 bits.
+#[cfg(feature = "enabled")]
+pub const ICSR: usize = 0xE000_ED04;
 
 /// Base address of a core's alarm timer.
 pub const fn alarm(core: CoreId) -> usize {

@@ -59,3 +59,30 @@ pub fn set_alarm(core: CoreId, after: Option<Counts<u32>>) {
         write(timer + ALARM_CONTROL, ENABLED_WITH_INTERRUPT);
     }
 }
+
+/// What a core's alarm was before [`replace_alarm`].
+#[cfg(feature = "enabled")]
+pub struct Replaced {
+    /// When it was set to ring, if it was; both readings of the counter.
+    rings: Option<(Counts<u32>, Counts<u32>)>,
+}
+
+/// Sets a core's alarm for another purpose, for a while.
+#[cfg(feature = "enabled")]
+pub fn replace_alarm(core: CoreId, after: Counts<u32>) -> Replaced {
+    let timer = registers::alarm(core);
+    let is_set = read(timer + ALARM_CONTROL) & ENABLED_WITH_INTERRUPT != 0;
+    // One that rings already is reloaded meanwhile; it has to ring at once.
+    let is_ringing = read(timer + ALARM_CLEAR) & 1 != 0;
+    let left = if is_ringing { 1 } else { read(timer + ALARM_VALUE) };
+    set_alarm(core, Some(after));
+    Replaced { rings: is_set.then(|| (counter(), Counts(left))) }
+}
+
+/// Sets a core's alarm as it was. One that would have rung meanwhile rings now.
+#[cfg(feature = "enabled")]
+pub fn restore_alarm(core: CoreId, Replaced { rings }: Replaced) {
+    let left =
+        |(from, left): (Counts<u32>, Counts<u32>)| left.0.saturating_sub(counter().wrapping_since(from).0).max(1);
+    set_alarm(core, rings.map(|rings| Counts(left(rings))));
+}

@@ -141,12 +141,18 @@ pub(super) unsafe extern "C" fn on_receive() {
     receive(handled());
 }
 
-/// Fetches received bytes for a core whose interrupts are masked.
+/// Serves the interrupts of a core on which they are masked.
 #[cfg(feature = "enabled")]
 pub(super) fn poll() {
-    for (number, shared) in UARTS.iter().enumerate() {
-        if shared.opened.load(Ordering::Relaxed) && interrupts::is_open(receive_interrupt(number)) {
+    for number in (0..COUNT).filter(|number| UARTS[*number].opened.load(Ordering::Relaxed)) {
+        if interrupts::is_open(receive_interrupt(number)) {
             receive(number);
+            // If a byte has come in meanwhile it stays pending.
+            interrupts::unpend(receive_interrupt(number));
+        }
+        if interrupts::is_open(send_interrupt(number)) {
+            sent(number);
+            interrupts::unpend(send_interrupt(number));
         }
     }
 }
@@ -174,7 +180,10 @@ fn receive(number: usize) {
 }
 
 pub(super) unsafe extern "C" fn on_send() {
-    let number = handled();
+    sent(handled());
+}
+
+fn sent(number: usize) {
     write(registers::uart(number) + INTERRUPT, INTERRUPT_SEND);
     UARTS[number].sender.wake();
 }

@@ -42,15 +42,19 @@ fn wait_until_shown(bench: &Bench, command: &str, part: &str) {
         .unwrap_or_else(|error| panic!("{error}: {}", shown(bench, command)));
 }
 
-/// Fails unless a recording has every event of every node since it began.
-fn expect_whole(info: &Value) {
-    for node in info["nodes"].as_array().expect("nodes") {
-        assert_eq!(node["dropped"], 0, "{info}");
-        assert_eq!(node["unplaced"], 0, "{info}");
+/// Fails unless a recording has every event of every node since it began. Returns how often all nodes halted or resumed: that
+/// is recorded and takes no event number.
+fn expect_whole(info: &Value) -> u64 {
+    let nodes = info["nodes"].as_array().expect("nodes");
+    let mut turns = Vec::new();
+    for node in nodes {
+        assert_eq!((&node["dropped"], &node["unplaced"], &node["broken"]), (&0.into(), &0.into(), &0.into()), "{info}");
         let [events, first, last] = ["events", "first", "last"].map(|name| node[name].as_u64().expect("a number"));
-        assert_eq!(events, last - first + 1, "{info}");
         assert!(events > 100, "{info}");
+        turns.push(events.checked_sub(last - first + 1).expect("an event is missing"));
     }
+    assert!(turns.windows(2).all(|pair| pair[0] == pair[1]), "{info}");
+    turns[0]
 }
 
 #[test]
@@ -83,7 +87,8 @@ fn commands_in_six_terminals_disturb_neither_each_other_nor_the_recording() {
     assert_eq!(ended(&bench, "watch", watch), Some(0), "{}", shown(&bench, "watch"));
     assert_eq!(ended(&bench, "log", log), Some(0), "{}", shown(&bench, "log"));
     assert_eq!(ended(&bench, "trace", record), Some(0), "{}", shown(&bench, "trace"));
-    expect_whole(&bench.run(["trace", "info", trace.to_str().unwrap(), "--json"]).expect(0).json());
+    let info = bench.run(["trace", "info", trace.to_str().unwrap(), "--json"]).expect(0).json();
+    assert_eq!(expect_whole(&info), 2 * u64::from(rounds()), "{info}");
 }
 
 #[test]
@@ -127,26 +132,24 @@ fn clients_may_be_killed_at_any_moment_and_the_others_go_on() {
     assert!(killed > 0, "no client was killed before it had ended");
     bench.expect_progress();
     assert_eq!(ended(&bench, "trace", record), Some(0), "{}", shown(&bench, "trace"));
-    expect_whole(&bench.run(["trace", "info", trace.to_str().unwrap(), "--json"]).expect(0).json());
+    let info = bench.run(["trace", "info", trace.to_str().unwrap(), "--json"]).expect(0).json();
+    assert_eq!(expect_whole(&info) % 2, 0, "every halt was resumed: {info}");
 }
 
 #[test]
-fn a_second_controller_is_refused_and_told_who_controls_while_others_look() {
+fn a_second_controller_is_refused_and_told_who_controls() {
     let bench = Bench::running("token_ring");
-    // A halt that cannot end: one board does not answer.
     let process = bench.processes()[1];
+    // A reset that has to wait: board B does not answer.
     signal("STOP", process);
-    let halt = bench.command(["halt", "--limit", "8"]).spawn().unwrap();
-    let refused = wait_for("the halt has control", || {
-        let done = bench.run(["delete", "all"]);
-        Ok(done.err.contains("control of the boards").then_some(done))
-    });
-    let refused = refused.unwrap().expect(2);
-    refused
-        .expect_err(&format!("process {} (`stillpoint halt --limit 8`) has had control of the boards for ", halt.id()));
+    let reset = bench.command(["reset"]).spawn().unwrap();
+    bench.wait_until_taken("B", &reset);
+    let refused = bench.run(["reset"]);
     signal("CONT", process);
-    Done::of(halt);
-    bench.run(["resume"]).expect(0);
+    let first = reset.id();
+    Done::of(reset).expect(0);
+    let controls = format!("process {first} (`stillpoint reset`) has had control of the boards for ");
+    refused.expect(2).expect_err(&controls);
     bench.expect_progress();
 }
 
@@ -178,7 +181,7 @@ fn a_recording_ends_with_a_halt_when_asked_and_goes_on_through_it_otherwise() {
     let halt = bench.run(["halt", "--json"]).expect(0).json();
     assert_eq!(wait_for("the recording ends", || Ok(record.try_wait()?)).unwrap().code(), Some(0));
     let info = bench.run(["trace", "info", trace.to_str().unwrap(), "--json"]).expect(0).json();
-    expect_whole(&info);
+    assert_eq!(expect_whole(&info), 1, "one halt: {info}");
     for (recorded, halted) in info["nodes"].as_array().unwrap().iter().zip(halt["nodes"].as_array().unwrap()) {
         assert_eq!(recorded["name"], halted["name"]);
         // The upper bits are the epoch.

@@ -86,19 +86,19 @@ pub(crate) trait Group: Send {
 pub(crate) struct Claim {
     // In this order they are dropped: the owner takes the lock back.
     _lock: BoardLock,
-    _from: Option<HandedOver>,
+    from: Option<HandedOver>,
 }
 
 impl Claim {
     /// Takes a board, from its owner if it has one.
     pub(crate) fn take(state: &StateDir, board: &BoardConfig) -> Result<Self, SessionError> {
         let from = crate::owner::hand_over(state, board)?;
-        Ok(Self { _lock: BoardLock::take(&state.lock(board))?, _from: Some(from) })
+        Ok(Self { _lock: BoardLock::take(&state.lock(board))?, from: Some(from) })
     }
 
     /// A board that has no owner and is locked.
     pub(crate) fn locked(lock: BoardLock) -> Self {
-        Self { _lock: lock, _from: None }
+        Self { _lock: lock, from: None }
     }
 }
 
@@ -129,6 +129,7 @@ pub struct Session {
     // In this order they are dropped: the lock is free when the probe is.
     memory: ProbeMemory,
     group: Option<Box<dyn Group>>,
+    released: Vec<usize>,
     _claim: Claim,
 }
 
@@ -165,7 +166,9 @@ impl Session {
             ProbeConfig::Qemu => crate::emulated::open(state, board)?,
             ProbeConfig::Probe { .. } => (crate::hardware::open(board)?, None),
         };
-        let mut session = Self { memory: ProbeMemory(session), group, _claim: claim };
+        let mut released = claim.from.as_ref().map_or_else(Vec::new, |from| from.released.clone());
+        released.extend(group.iter().flat_map(|group| group.released()));
+        let mut session = Self { memory: ProbeMemory(session), group, released, _claim: claim };
         session.clear_breakpoints()?;
         Ok(session)
     }
@@ -182,7 +185,7 @@ impl Session {
     /// The cores that a killed debugger had left stopped and that run again since this session attached.
     #[must_use]
     pub fn released(&self) -> &[usize] {
-        self.group.as_ref().map_or(&[], |group| group.released())
+        &self.released
     }
 
     /// How many cores the chip has.

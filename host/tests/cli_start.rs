@@ -3,6 +3,7 @@ mod cli;
 
 use cli::{Bench, Done};
 use std::path::Path;
+use stillpoint_core::control::VERSION;
 
 /// A bench without a system file, whose target folder holds these demos as cargo would have built them.
 fn workspace(demos: &[&str]) -> Bench {
@@ -98,11 +99,8 @@ fn the_doctor_finds_what_is_wrong_and_its_commands_mend_it() {
     assert_eq!(fixes(&empty, "wrong")[0], ("boards".into(), "stillpoint flash A".into()));
     bench.run(["flash"]).expect(0);
     let well = bench.run(["doctor"]).expect(0);
-    for line in [
-        "qemu-system-arm ",
-        "wire version 3, nodes left0, left1, right0, right1",
-        "board B: runs this firmware, 2 nodes",
-    ] {
+    let nodes = format!("wire version {VERSION}, nodes left0, left1, right0, right1");
+    for line in ["qemu-system-arm ", &nodes, "board B: runs this firmware, 2 nodes"] {
         well.expect_out(line);
     }
     assert!(well.out.ends_with("all is well\n"), "{}", well.out);
@@ -130,7 +128,7 @@ fn firmware_for_another_chip_or_another_tool_is_found_out_before_any_board_is_to
         (0..elf.len() - symbol.len()).filter(|at| elf[*at..].starts_with(symbol)).map(|at| at + symbol.len()).collect();
     places.into_iter().for_each(|at| elf[at] = b'0');
     std::fs::write(bench.path("firmware.elf"), elf).unwrap();
-    bench.run(["doctor"]).expect(1).expect_out("speaks wire version 0, this tool 3");
+    bench.run(["doctor"]).expect(1).expect_out(&format!("speaks wire version 0, this tool {VERSION}"));
     std::fs::remove_file(bench.path("firmware.elf")).unwrap();
     bench.run(["doctor"]).expect(1).expect_out("fix: cargo build");
     assert!(!Path::new(&bench.path("firmware.elf")).exists());

@@ -13,7 +13,7 @@ use qemu_probe::{
     DebuggerState, GroupHandle, Link, LinkEnd, LiveMemory, Machine, MachineError, MachineKind, QemuProbe, Serial,
 };
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How an emulated board stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,6 +209,8 @@ impl Group for MachineGroup {
 
 /// A machine whose memory is used while it runs.
 struct LiveMachine {
+    /// Its run directory. Once that was moved, commands do not find the machine any more.
+    folder: PathBuf,
     machine: Machine,
     memory: LiveMemory,
 }
@@ -219,7 +221,7 @@ impl LiveBoard for LiveMachine {
     }
 
     fn is_there(&self) -> bool {
-        self.machine.is_alive()
+        self.machine.is_alive() && self.folder.exists()
     }
 
     fn halted(&self) -> Option<Vec<bool>> {
@@ -269,7 +271,7 @@ impl LiveMachine {
 pub(crate) fn live(state: &StateDir, board: &BoardConfig) -> Result<Option<Box<dyn LiveBoard>>, SessionError> {
     let machine = find(state, board)?;
     let memory = machine.live_memory();
-    let live = LiveMachine { machine, memory };
+    let live = LiveMachine { folder: state.machine(board), machine, memory };
     Ok(live.halted().is_some().then(|| Box::new(live) as Box<dyn LiveBoard>))
 }
 

@@ -343,13 +343,20 @@ pub(crate) fn open(state: &StateDir, board: &BoardConfig) -> Result<Opened, Sess
 #[derive(Debug)]
 pub(crate) struct HandedOver {
     _connection: Option<Connection>,
+    /// The cores that a killed debugger had left stopped and that run again, as far as no client was told of them.
+    pub released: Vec<usize>,
 }
 
 /// Has the owner of a board close it, so that a debugger can attach.
 pub(crate) fn hand_over(state: &StateDir, board: &BoardConfig) -> Result<HandedOver, SessionError> {
-    let Some(mut connection) = Connection::open(state)? else { return Ok(HandedOver { _connection: None }) };
+    let Some(mut connection) = Connection::open(state)? else {
+        return Ok(HandedOver { _connection: None, released: Vec::new() });
+    };
     match connection.ask(&Request::HandOver(name_of(board)), &[])?.0 {
-        Reply::Done => Ok(HandedOver { _connection: Some(connection) }),
+        Reply::HandedOver { released } => {
+            let released = released.into_iter().map(|core| core as usize).collect();
+            Ok(HandedOver { _connection: Some(connection), released })
+        }
         Reply::Busy(holder) => Err(in_use(holder).into()),
         other => Err(unexpected(&other).into()),
     }

@@ -260,8 +260,9 @@ impl Owner {
         if let Err(holder) = self.tokens.hand_over(hello, connection, &chosen.path, WAIT_LIMIT) {
             return Reply::Busy(holder);
         }
-        *lock(&chosen.slot) = None;
-        Reply::Done
+        let open = lock(&chosen.slot).take();
+        let released = open.map_or_else(Vec::new, |open| open.released);
+        Reply::HandedOver { released: released.into_iter().map(|core| core as u32).collect() }
     }
 
     /// Opens a board again that a client had.

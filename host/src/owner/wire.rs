@@ -70,6 +70,11 @@ pub(super) enum Reply {
         /// The cores that a killed debugger had left stopped and that run again.
         released: Vec<u32>,
     },
+    /// The board is closed for this client.
+    HandedOver {
+        /// The cores that a killed debugger had left stopped and that run again, as far as no client was told of them.
+        released: Vec<u32>,
+    },
     /// The board has no memory that can be read without a debugger, which a client attaches by itself.
     NeedsDebugger,
     /// The words are the body.

@@ -22,6 +22,10 @@ pub(crate) trait LiveBoard: Memory {
     fn cores(&self) -> usize;
     /// Whether a debugger has halted each core; `None` if a debugger was killed and has left something to put right.
     fn halted(&self) -> Option<Vec<bool>>;
+    /// Writes to the doorbell of a core, which may be a register that only the core's own access port reaches.
+    fn ring(&mut self, _core: usize, address: u32, value: u32) -> Result<(), MemoryError> {
+        self.write(address, &[value])
+    }
 }
 
 impl Quiet {
@@ -37,9 +41,17 @@ impl Quiet {
         self.board.halted()
     }
 
+    /// Writes to the doorbell of a core.
+    pub(crate) fn ring(&mut self, core: usize, address: u32, value: u32) -> Result<(), MemoryError> {
+        self.board.ring(core, address, value)
+    }
+
     /// Attaches a debugger. This stops the cores for a moment.
     pub(crate) fn into_session(self) -> Result<Session, SessionError> {
-        Session::attach(&self.state, &self.config, self.lock)
+        let Self { board, state, config, lock } = self;
+        // A probe can be opened once.
+        drop(board);
+        Session::attach(&state, &config, lock)
     }
 }
 

@@ -97,6 +97,15 @@ impl Reach {
             Self::Lost => self,
         }
     }
+
+    /// Writes to the doorbell of a core, through the core's own access port if it must be so.
+    fn ring(&mut self, core: usize, address: u32, value: u32) -> Result<(), MemoryError> {
+        match self {
+            Self::Quiet(quiet) => quiet.ring(core, address, value),
+            Self::Session(session) => session.ring(core, address, value),
+            Self::Memory(_) | Self::Saved(_) | Self::Lost => self.memory().write(address, &[value]),
+        }
+    }
 }
 
 impl Memory for Reach {
@@ -438,7 +447,7 @@ impl Board {
         self.reach.memory().read(block + ControlLayout::BELL as u32, &mut bell)?;
         let [address, value] = bell;
         if address != 0 {
-            self.reach.memory().write(address, &[value])?;
+            self.reach.ring(core, address, value)?;
         }
         Ok(())
     }

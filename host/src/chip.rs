@@ -15,7 +15,7 @@ impl Chip {
     pub(crate) fn of(board: &BoardConfig) -> Result<Self, SessionError> {
         match &board.probe {
             ProbeConfig::Qemu => crate::emulated::chip(&board.chip),
-            ProbeConfig::Probe { .. } => crate::hardware::chip(&board.chip),
+            ProbeConfig::Probe { .. } => crate::hardware::chip(board),
         }
     }
 

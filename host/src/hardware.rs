@@ -1,12 +1,21 @@
 //! Boards behind stock debug probes: whatever probe-rs drives.
+mod cross_trigger;
+mod live;
+mod sequence;
+
+pub(crate) use live::PRIVATE;
+
 use crate::chip::Chip;
 use crate::config::{BoardConfig, ProbeConfig};
 use crate::did_you_mean;
-use crate::session::SessionError;
+use crate::quiet::LiveBoard;
+use crate::session::{Group, SessionError};
+use cross_trigger::CrossTrigger;
+use live::LiveProbe;
 use probe_rs::Permissions;
-use probe_rs::config::{Registry, RegistryError};
-use probe_rs::probe::DebugProbeSelector;
+use probe_rs::config::{Registry, RegistryError, Target};
 use probe_rs::probe::list::Lister;
+use probe_rs::probe::{DebugProbeSelector, Probe};
 use std::fmt;
 
 /// A debug probe that is plugged in.
@@ -50,17 +59,16 @@ pub fn connected_probes() -> Vec<ProbeSeen> {
     Lister::new().list_all().iter().map(seen).collect()
 }
 
-/// Attaches to a board through the probe that its selector names.
-pub(crate) fn open(board: &BoardConfig) -> Result<probe_rs::Session, SessionError> {
-    let ProbeConfig::Probe { selector, speed_khz, under_reset } = &board.probe else {
+/// Opens the probe that the selector of a board names. Nothing of the chip is touched.
+fn open_probe(board: &BoardConfig) -> Result<(Probe, Registry, Target), SessionError> {
+    let ProbeConfig::Probe { selector, speed_khz, .. } = &board.probe else {
         return Err(SessionError::NotBuiltIn("qemu"));
     };
     if !cfg!(feature = "hardware") {
         return Err(SessionError::NotBuiltIn("hardware"));
     }
-    let registry = Registry::from_builtin_families();
     // Before anything is touched: the wrong sequence for a chip can do harm.
-    registry.get_target_by_name(&board.chip).map_err(|error| unknown_chip(&registry, &board.chip, &error))?;
+    let (registry, target) = target(board)?;
     let wanted: DebugProbeSelector = selector
         .as_str()
         .parse()
@@ -75,24 +83,63 @@ pub(crate) fn open(board: &BoardConfig) -> Result<probe_rs::Session, SessionErro
     if let Some(speed) = speed_khz {
         probe.set_speed(*speed).map_err(fail("set the speed of the debug clock"))?;
     }
-    let chip = board.chip.as_str();
-    let attached = if *under_reset {
-        probe.attach_under_reset_with_registry(chip, Permissions::default(), &registry)
-    } else {
-        probe.attach_with_registry(chip, Permissions::default(), &registry)
+    Ok((probe, registry, target))
+}
+
+/// Attaches a debugger to a board through its probe. This stops the cores for a moment, one after another.
+pub(crate) fn open(board: &BoardConfig) -> Result<(probe_rs::Session, Option<Box<dyn Group>>), SessionError> {
+    let (probe, registry, _) = open_probe(board)?;
+    let (chip, permissions) = (board.chip.as_str(), Permissions::default());
+    let attached = match &board.probe {
+        ProbeConfig::Probe { under_reset: true, .. } => {
+            probe.attach_under_reset_with_registry(chip, permissions, &registry)
+        }
+        _ => probe.attach_with_registry(chip, permissions, &registry),
     };
-    attached.map_err(|source| SessionError::Probe { what: "attach (is it powered, and is `chip` right?)", source })
+    let fail = |source| SessionError::Probe { what: "attach (is it powered, and is `chip` right?)", source };
+    attached.map(|session| (session, Some(Box::new(CrossTrigger) as Box<dyn Group>))).map_err(fail)
+}
+
+/// How a board behind a probe can be looked at.
+pub(crate) enum Look {
+    /// Without stopping a core.
+    Quiet(Box<dyn LiveBoard>),
+    /// By a debugger, which stops its cores: why.
+    BySession(String),
+}
+
+/// Connects to the memory of a board through its probe, without stopping its cores where that can be done.
+pub(crate) fn look(board: &BoardConfig) -> Result<Look, SessionError> {
+    let (probe, _, target) = open_probe(board)?;
+    Ok(match LiveProbe::open(probe, &target) {
+        Ok(live) => Look::Quiet(Box::new(live)),
+        Err(why) => Look::BySession(why),
+    })
+}
+
+/// The chips that probe-rs knows, with those that the system file describes for this board; and the one it has.
+fn target(board: &BoardConfig) -> Result<(Registry, Target), SessionError> {
+    let mut registry = Registry::from_builtin_families();
+    if let Some(path) = &board.chip_description {
+        let wrong = |error: &dyn fmt::Display| {
+            SessionError::Chip(format!("cannot use the chip description {}: {error}", path.display()))
+        };
+        let text = crate::input_file::read_text(path).map_err(|error| wrong(&error))?;
+        registry.add_target_family_from_yaml(&text).map_err(|error| wrong(&error))?;
+    }
+    let target =
+        registry.get_target_by_name(&board.chip).map_err(|error| unknown_chip(&registry, &board.chip, &error))?;
+    Ok((registry, target))
 }
 
 /// How many cores the chip has.
 pub(crate) fn cores(board: &BoardConfig) -> Option<usize> {
-    Registry::from_builtin_families().get_target_by_name(&board.chip).ok().map(|target| target.cores.len())
+    target(board).ok().map(|(_, target)| target.cores.len())
 }
 
-/// What probe-rs knows of a chip.
-pub(crate) fn chip(name: &str) -> Result<Chip, SessionError> {
-    let registry = Registry::from_builtin_families();
-    let target = registry.get_target_by_name(name).map_err(|error| unknown_chip(&registry, name, &error))?;
+/// What probe-rs knows of the chip of a board.
+pub(crate) fn chip(board: &BoardConfig) -> Result<Chip, SessionError> {
+    let (_, target) = target(board)?;
     Ok(Chip {
         cores: target.cores.len(),
         memory: target.memory_map.iter().map(|region| region.address_range()).collect(),

@@ -34,6 +34,10 @@ pub(crate) trait LiveBoard: Memory {
     }
     /// A command was answered, or is given up.
     fn end_command(&mut self) {}
+    /// Writes to the doorbell of a core, which may be a register that only the core's own access port reaches.
+    fn ring(&mut self, _core: usize, address: u32, value: u32) -> Result<(), MemoryError> {
+        self.write(address, &[value])
+    }
 }
 
 impl Quiet {
@@ -72,16 +76,17 @@ impl Quiet {
         self.board.halted()
     }
 
+    /// Writes to the doorbell of a core.
+    pub(crate) fn ring(&mut self, core: usize, address: u32, value: u32) -> Result<(), MemoryError> {
+        self.board.ring(core, address, value)
+    }
+
     /// Attaches a debugger. This stops the cores for a moment.
     pub(crate) fn into_session(self) -> Result<Session, SessionError> {
         let Self { board, state, config, claim, .. } = self;
-        let claim = match claim {
-            Some(claim) => claim,
-            None => {
-                drop(board);
-                Claim::take(&state, &config)?
-            }
-        };
+        // A probe can be opened once, and an owner closes the board for this process.
+        drop(board);
+        let claim = claim.map_or_else(|| Claim::take(&state, &config), Ok)?;
         Session::attach(&state, &config, claim)
     }
 }

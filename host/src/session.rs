@@ -1,10 +1,12 @@
 //! One board behind its probe: opened, locked, and let go as it should be.
 use crate::config::{BoardConfig, ProbeConfig, SystemFile};
+use crate::hardware::Look;
 use crate::lock::{BoardLock, LockError};
 use crate::owner::{HandedOver, Opened, OwnerError};
 use crate::quiet::{LiveBoard, Quiet};
 use crate::state::{StateDir, StateError};
 use crate::{Memory, MemoryError, ProbeMemory};
+use probe_rs::MemoryInterface as _;
 use std::time::Duration;
 
 /// Why a board could not be opened, or not be stopped or started.
@@ -59,25 +61,30 @@ pub enum SessionError {
     /// Its registers can be read only while it is halted.
     #[error("the core runs; its registers can be read only while it is halted")]
     Running,
-    /// The probe has no such operation.
-    #[error("its probe cannot halt all cores as one; a consistent halt needs no such help: leave --group out")]
+    /// Neither the probe nor the chip has such an operation.
+    #[error(
+        "neither its probe nor a cross trigger of its chip can halt all cores as one; a consistent halt needs no such help: leave \
+             --group out"
+    )]
     NoGroup,
 }
 
 impl SessionError {
-    fn probe(what: &'static str) -> impl FnOnce(probe_rs::Error) -> Self {
+    pub(crate) fn probe(what: &'static str) -> impl FnOnce(probe_rs::Error) -> Self {
         move |source| Self::Probe { what, source }
     }
 }
 
-/// What a probe can do with all cores of a board at once. Stock probes cannot.
+/// What can be done with all cores of a board at once: by the emulator, or by the cross trigger of a chip.
 pub(crate) trait Group: Send {
     /// Halts all cores as one.
-    fn halt(&self) -> Result<(), SessionError>;
-    /// Resumes all cores as one.
-    fn resume(&self) -> Result<(), SessionError>;
-    /// Keeps the cores that are halted now halted when the session ends.
-    fn keep_halted(&self) -> Result<(), SessionError>;
+    fn halt(&self, session: &mut probe_rs::Session) -> Result<(), SessionError>;
+    /// Resumes all cores, as one where that can be done.
+    fn resume(&self, session: &mut probe_rs::Session) -> Result<(), SessionError>;
+    /// Whether all halts are to be done so, and not only those that were asked for so.
+    fn is_usual(&self) -> bool;
+    /// Keeps the cores that are halted now halted when the session ends. Returns whether that can be done.
+    fn keep_halted(&self) -> Result<bool, SessionError>;
     /// The cores that a killed debugger had left stopped and that run again since this session attached.
     fn released(&self) -> &[usize];
 }
@@ -130,11 +137,16 @@ pub struct Session {
     memory: ProbeMemory,
     group: Option<Box<dyn Group>>,
     released: Vec<usize>,
+    /// Why cores were stopped to attach to the board, until the user is told.
+    stopped: Option<String>,
     _claim: Claim,
 }
 
 /// How long a core may take to halt.
-const HALT_LIMIT: Duration = Duration::from_secs(2);
+pub(crate) const HALT_LIMIT: Duration = Duration::from_secs(2);
+
+/// Why a debugger attaches where nothing stands in the way of doing without.
+const ASKED_FOR: &str = "what was asked for needs one";
 
 impl Session {
     /// Opens the board of a system file. This stops its cores for a moment, one after another.
@@ -152,23 +164,32 @@ impl Session {
             return Ok(Attached::Quiet(Quiet::owned(live, state, board.clone(), released), halted));
         }
         let claim = Claim::take(&state, board)?;
-        if let Some(live) = live(&state, board)?
+        let (live, why) = match &board.probe {
+            ProbeConfig::Qemu => (live(&state, board)?, None),
+            ProbeConfig::Probe { .. } => match crate::hardware::look(board)? {
+                Look::Quiet(live) => (Some(live), None),
+                Look::BySession(why) => (None, Some(why)),
+            },
+        };
+        if let Some(live) = live
             && let Some(halted) = live.halted()
         {
             return Ok(Attached::Quiet(Quiet::new(live, state, board.clone(), claim), halted));
         }
-        Self::attach(&state, board, claim).map(Attached::Session)
+        let mut session = Self::attach(&state, board, claim)?;
+        session.stopped = session.stopped.and(why.or(Some(ASKED_FOR.into())));
+        Ok(Attached::Session(session))
     }
 
     /// Attaches to a board that is locked already.
     pub(crate) fn attach(state: &StateDir, board: &BoardConfig, claim: Claim) -> Result<Self, SessionError> {
-        let (session, group) = match &board.probe {
-            ProbeConfig::Qemu => crate::emulated::open(state, board)?,
-            ProbeConfig::Probe { .. } => (crate::hardware::open(board)?, None),
+        let ((session, group), stopped) = match &board.probe {
+            ProbeConfig::Qemu => (crate::emulated::open(state, board)?, None),
+            ProbeConfig::Probe { .. } => (crate::hardware::open(board)?, Some(ASKED_FOR.into())),
         };
         let mut released = claim.from.as_ref().map_or_else(Vec::new, |from| from.released.clone());
         released.extend(group.iter().flat_map(|group| group.released()));
-        let mut session = Self { memory: ProbeMemory(session), group, released, _claim: claim };
+        let mut session = Self { memory: ProbeMemory(session), group, released, stopped, _claim: claim };
         session.clear_breakpoints()?;
         Ok(session)
     }
@@ -186,6 +207,21 @@ impl Session {
     #[must_use]
     pub fn released(&self) -> &[usize] {
         &self.released
+    }
+
+    /// Returns why the cores of a board behind a real probe were stopped for a moment, once.
+    pub fn take_stopped(&mut self) -> Option<String> {
+        self.stopped.take()
+    }
+
+    /// Writes to the doorbell of a core, which may be a register that only the core's own access port reaches.
+    pub(crate) fn ring(&mut self, core: usize, address: u32, value: u32) -> Result<(), MemoryError> {
+        if !crate::hardware::PRIVATE.contains(&address) {
+            return self.memory.write(address, &[value]);
+        }
+        let fail = |source| MemoryError::Probe { address, source };
+        let mut core = self.memory.0.core(core).map_err(fail)?;
+        core.write_word_32(address.into(), value).and_then(|()| core.flush()).map_err(fail)
     }
 
     /// How many cores the chip has.
@@ -226,28 +262,22 @@ impl Session {
 
     /// Halts all cores as one, where the probe can.
     pub fn halt_group(&mut self) -> Result<(), SessionError> {
-        self.group.as_ref().ok_or(SessionError::NoGroup)?.halt()
+        self.group.as_ref().ok_or(SessionError::NoGroup)?.halt(&mut self.memory.0)
     }
 
     /// Lets every halted core run.
     pub fn run(&mut self) -> Result<(), SessionError> {
         if let Some(group) = &self.group {
-            return group.resume();
+            return group.resume(&mut self.memory.0);
         }
-        for core in 0..self.cores() {
-            let mut core = self.memory.0.core(core).map_err(SessionError::probe("reach a core"))?;
-            if core.core_halted().map_err(SessionError::probe("ask whether a core is halted"))? {
-                core.run().map_err(SessionError::probe("let a core run"))?;
-            }
-        }
-        Ok(())
+        run_each(&mut self.memory.0)
     }
 
     /// Halts all cores, as one where the probe can, else one after the other.
     pub fn halt(&mut self) -> Result<(), SessionError> {
         match &self.group {
-            Some(group) => group.halt(),
-            None => (0..self.cores()).try_for_each(|core| self.halt_core(core)),
+            Some(group) if group.is_usual() => group.halt(&mut self.memory.0),
+            _ => (0..self.cores()).try_for_each(|core| self.halt_core(core)),
         }
     }
 
@@ -264,15 +294,24 @@ impl Session {
 
     /// Lets go of the board and leaves halted cores halted.
     pub fn leave_halted(self) -> Result<(), SessionError> {
-        match &self.group {
-            Some(group) => group.keep_halted(),
-            None => {
-                // Ended in order, a session lets the cores run on. The system takes the probe back all the same.
-                std::mem::forget(self.memory);
-                Ok(())
-            }
+        let is_kept = self.group.as_ref().map_or(Ok(false), |group| group.keep_halted())?;
+        if !is_kept {
+            // Ended in order, a session lets the cores run on. The system takes the probe back all the same.
+            std::mem::forget(self.memory);
+        }
+        Ok(())
+    }
+}
+
+/// Lets every halted core run, one after the other.
+pub(crate) fn run_each(session: &mut probe_rs::Session) -> Result<(), SessionError> {
+    for core in 0..session.list_cores().len() {
+        let mut core = session.core(core).map_err(SessionError::probe("reach a core"))?;
+        if core.core_halted().map_err(SessionError::probe("ask whether a core is halted"))? {
+            core.run().map_err(SessionError::probe("let a core run"))?;
         }
     }
+    Ok(())
 }
 
 /// Lets these boards run at the same time. The results are in their order.

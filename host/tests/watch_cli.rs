@@ -1,7 +1,7 @@
 //! `stillpoint watch`: values of watches while boards run, while they are halted, and when they are gone.
 mod cli;
 
-use cli::{Bench, Done, signal, wait_for};
+use cli::{Bench, Done, signal};
 use serde_json::Value;
 
 const ALL: [&str; 8] = [
@@ -72,9 +72,7 @@ fn live_values_come_line_by_line_where_there_is_no_terminal_until_they_are_enoug
     // Ctrl-C ends it in good order, and the boards go on.
     let child = bench.command(["watch", "--live", "--json"]).spawn().unwrap();
     let process = child.id();
-    let lock = bench.lock_file("A");
-    let has_it = || Ok(std::fs::read_to_string(&lock)?.contains(&process.to_string()).then_some(()));
-    wait_for("it has the board", has_it).unwrap();
+    bench.wait_until_connected(&child);
     signal("INT", process);
     assert_eq!(Done::of(child).code, Some(0));
     bench.expect_progress();

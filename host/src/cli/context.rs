@@ -194,13 +194,34 @@ impl Context {
         }
     }
 
+    /// Says that the cores of a board behind a real probe were stopped, if they were and nobody was told.
+    fn tell_stopped(&self, board: &str, session: &mut Session) {
+        if let Some(why) = session.take_stopped() {
+            let what = "its cores were stopped for a moment, one after another, while a debugger attached";
+            self.out.say("stopped", format!("board {board}: {what}: {why}"));
+        }
+    }
+
+    /// The same for all boards that are attached.
+    pub(super) fn tell_all_stopped(&mut self) {
+        let Some(mut system) = self.system.take() else { return };
+        for board in system.boards() {
+            let name = board.name().to_owned();
+            if let Some(session) = board.attached_session() {
+                self.tell_stopped(&name, session);
+            }
+        }
+        self.system = Some(system);
+    }
+
     /// Opens the probes of these boards, all at the same time; the sessions are in their order.
     pub(super) fn sessions(&mut self, boards: &[BoardConfig]) -> Result<Vec<Session>, CliError> {
         let opened = self.on_each(boards, Session::open)?;
         self.check_opened(opened.iter().all(Result::is_ok))?;
         let opened = boards.iter().zip(opened).map(|(board, session)| {
-            let session = session.map_err(|source| CliError::Session { board: board.name.clone(), source })?;
+            let mut session = session.map_err(|source| CliError::Session { board: board.name.clone(), source })?;
             self.tell_released(&board.name, session.released());
+            self.tell_stopped(&board.name, &mut session);
             Ok(session)
         });
         opened.collect()
@@ -240,7 +261,11 @@ impl Context {
 
     fn tell_released_of<'a>(&self, boards: impl IntoIterator<Item = &'a mut Board>) {
         for board in boards {
-            self.tell_released(board.name(), board.released());
+            let name = board.name().to_owned();
+            self.tell_released(&name, board.released());
+            if let Some(session) = board.attached_session() {
+                self.tell_stopped(&name, session);
+            }
         }
     }
 

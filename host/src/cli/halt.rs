@@ -35,7 +35,8 @@ pub struct Args {
     /// For comparison: stop the cores by the probe, one after the other.
     #[arg(long, conflicts_with_all = ["at", "group"])]
     sequential: bool,
-    /// For comparison: stop all cores of a board by the probe, as one where it can; board after board.
+    /// For comparison: stop all cores of a board as one, board after board: by the emulator, or by the cross trigger (CTI) of
+    /// a chip that has one, which is not tried on a chip.
     #[arg(long, conflicts_with = "at")]
     group: bool,
     /// Say when each part of the halt was over.

@@ -269,6 +269,7 @@ impl Command {
     /// Runs it, and lets go of the boards as it left them.
     fn run_and_detach(&self, context: &mut Context) -> Result<Exit, CliError> {
         let done = self.run(context);
+        context.tell_all_stopped();
         let detached = context.detach();
         done.and_then(|exit| detached.map(|()| exit))
     }

@@ -104,6 +104,9 @@ fn convert_board(raw: RawBoard, folder: &Path) -> Result<BoardConfig, Complaint>
         if let Some(span) = raw.under_reset.as_ref().map(Spanned::span) {
             return Err((span, format!("under_reset {only_real}")));
         }
+        if let Some(span) = raw.chip_description.as_ref().map(Spanned::span) {
+            return Err((span, format!("chip_description {only_real}")));
+        }
         ProbeConfig::Qemu
     } else {
         check_selector(&raw.probe)?;
@@ -122,6 +125,7 @@ fn convert_board(raw: RawBoard, folder: &Path) -> Result<BoardConfig, Complaint>
     Ok(BoardConfig {
         name,
         chip: raw.chip.into_inner(),
+        chip_description: raw.chip_description.map(|path| folder.join(path.into_inner())),
         probe,
         firmware: folder.join(raw.firmware.into_inner()),
         arguments: raw.arguments.map(Spanned::into_inner).unwrap_or_default(),

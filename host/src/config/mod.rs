@@ -33,8 +33,8 @@
 //! record = "send,recv,trace(lap)"
 //! ```
 //!
-//! Optional for a board: `nodes = ["left0", "left1"]` names its nodes, core 0's first; `speed_khz` and `under_reset` are for real
-//! probes. Nodes, ports, watches and versions are not repeated here: they are read from the control blocks and the ELF file.
+//! Optional for a board: `nodes = ["left0", "left1"]` names its nodes, core 0's first; `speed_khz`, `under_reset` and
+//! `chip_description` (a file in the format of probe-rs, for a chip that it does not know) are for real probes. Nodes, ports, watches and versions are not repeated here: they are read from the control blocks and the ELF file.
 mod check;
 mod error;
 mod find;
@@ -80,6 +80,8 @@ pub struct BoardConfig {
     pub name: String,
     /// The chip, as probe-rs names it.
     pub chip: String,
+    /// A file that describes the chip, if probe-rs does not know it.
+    pub chip_description: Option<PathBuf>,
     /// How it is reached.
     pub probe: ProbeConfig,
     /// The ELF file of its firmware.
@@ -97,7 +99,17 @@ impl BoardConfig {
     /// As much of a board as is needed to reach it.
     pub(crate) fn bare(name: String, chip: String, probe: ProbeConfig) -> Self {
         let (firmware, arguments, nodes) = (PathBuf::new(), Vec::new(), Vec::new());
-        Self { name, chip, probe, firmware, arguments, nodes, record: None, spans: Spans::default() }
+        Self {
+            name,
+            chip,
+            chip_description: None,
+            probe,
+            firmware,
+            arguments,
+            nodes,
+            record: None,
+            spans: Spans::default(),
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct RawNode {
 pub(super) struct RawBoard {
     pub name: Spanned<String>,
     pub chip: Spanned<String>,
+    #[serde(default)]
+    pub chip_description: Option<Spanned<PathBuf>>,
     pub probe: Spanned<String>,
     pub firmware: Spanned<PathBuf>,
     #[serde(default)]

@@ -190,16 +190,20 @@ pub fn down(file: &SystemFile, board: &BoardConfig) -> Result<MachineState, Sess
 struct MachineGroup(GroupHandle);
 
 impl Group for MachineGroup {
-    fn halt(&self) -> Result<(), SessionError> {
+    fn halt(&self, _: &mut probe_rs::Session) -> Result<(), SessionError> {
         self.0.halt().map_err(|error| SessionError::Emulator(error.to_string()))
     }
 
-    fn resume(&self) -> Result<(), SessionError> {
+    fn resume(&self, _: &mut probe_rs::Session) -> Result<(), SessionError> {
         self.0.resume().map_err(|error| SessionError::Emulator(error.to_string()))
     }
 
-    fn keep_halted(&self) -> Result<(), SessionError> {
-        self.0.keep_halted().map_err(|error| SessionError::Emulator(error.to_string()))
+    fn is_usual(&self) -> bool {
+        true
+    }
+
+    fn keep_halted(&self) -> Result<bool, SessionError> {
+        self.0.keep_halted().map(|()| true).map_err(|error| SessionError::Emulator(error.to_string()))
     }
 
     fn released(&self) -> &[usize] {

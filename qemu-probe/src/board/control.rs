@@ -185,6 +185,20 @@ impl Board {
         })
     }
 
+    /// Lets cores follow the halts of others, as far as their cross triggers are set so. The machine stands meanwhile, so they
+    /// execute nothing after the first has halted.
+    pub(super) fn cross_trigger(&mut self) {
+        if self.vm_running {
+            return;
+        }
+        // A core that follows tells the others of its own halt, too.
+        for index in (0..self.cores.len()).chain(0..self.cores.len()) {
+            let channels = self.cores[index].take_untold();
+            let others = self.cores.iter_mut().enumerate().filter(|(other, _)| *other != index);
+            others.for_each(|(_, core)| core.follow(channels));
+        }
+    }
+
     /// Lets all cores run with one resume of the machine.
     pub(crate) fn resume_all(&mut self) -> Result<(), BoardError> {
         self.operate("resume all cores", |board| {

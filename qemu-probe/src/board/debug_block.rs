@@ -2,6 +2,8 @@
 //!
 //! Pure bookkeeping. What a write *asks* of the machine comes back as [`Ask`]; the board does it.
 
+use super::cross_trigger::CrossTrigger;
+
 /// Comparators of the breakpoint unit. QEMU has no limit; this is what a Cortex-M33 has at most.
 pub(crate) const BREAKPOINTS: usize = 8;
 
@@ -20,6 +22,7 @@ const FP_COMP_LAST: u32 = FP_COMP + 4 * (BREAKPOINTS as u32 - 1);
 pub(crate) const DFSR_HALTED: u32 = 1 << 0;
 pub(crate) const DFSR_BKPT: u32 = 1 << 1;
 pub(crate) const DFSR_VCATCH: u32 = 1 << 3;
+const DFSR_EXTERNAL: u32 = 1 << 4;
 
 const C_DEBUGEN: u32 = 1 << 0;
 const C_HALT: u32 = 1 << 1;
@@ -66,6 +69,9 @@ pub(crate) struct DebugBlock {
     pub(crate) data: u32,
     breakpoints_on: bool,
     breakpoints: [u32; BREAKPOINTS],
+    cross_trigger: CrossTrigger,
+    /// It has halted since the other cores were last told.
+    untold: bool,
 }
 
 /// The value of a debug register of a core to which no debugger was attached since it was left halted, or running.
@@ -92,9 +98,24 @@ impl DebugBlock {
 
     /// The core stopped for a reason of DFSR.
     pub(crate) fn halt(&mut self, reason: u32) {
+        self.untold |= !self.halted;
         self.halted = true;
         self.control |= C_DEBUGEN | C_HALT;
         self.fault_status |= reason;
+    }
+
+    /// The channels of the cross trigger on which to tell other cores that this one has halted; once per halt.
+    pub(crate) fn take_untold(&mut self) -> u32 {
+        if std::mem::take(&mut self.untold) { self.cross_trigger.sent() } else { 0 }
+    }
+
+    /// Another core has halted and told so on these channels. Halts this one if it follows, or if it was to follow before and
+    /// nobody has acknowledged that.
+    pub(crate) fn follow(&mut self, channels: u32) {
+        self.cross_trigger.receive(channels);
+        if self.cross_trigger.requests_halt() && !self.halted && self.control & C_DEBUGEN != 0 {
+            self.halt(DFSR_EXTERNAL);
+        }
     }
 
     /// Whether a BKPT instruction halts the core; without halting debug it is a fault.
@@ -104,11 +125,9 @@ impl DebugBlock {
 
     /// Whether a debugger has changed nothing that it would have to put back.
     pub(crate) fn is_at_rest(&self) -> bool {
-        let catches = self.exception_control & !TRCENA != 0;
-        (!self.halted || self.held)
-            && self.control & (C_STEP | C_MASKINTS) == 0
-            && !catches
-            && self.breakpoints().next().is_none()
+        let stands = self.halted && !self.held || self.control & (C_STEP | C_MASKINTS) != 0;
+        let catches = self.exception_control & !TRCENA != 0 || self.breakpoints().next().is_some();
+        !stands && !catches && self.cross_trigger.is_at_rest()
     }
 
     /// The debugger is gone: its breakpoints and catches go with it, and what it halted runs on.
@@ -161,7 +180,7 @@ impl DebugBlock {
             DFSR => self.fault_status,
             FP_CTRL => 1 << 28 | (BREAKPOINTS as u32) << 4 | u32::from(self.breakpoints_on),
             FP_COMP..=FP_COMP_LAST if address.is_multiple_of(4) => self.breakpoints[comparator(address)],
-            _ => return None,
+            _ => return self.cross_trigger.read(address),
         })
     }
 
@@ -194,7 +213,7 @@ impl DebugBlock {
                 Ask::Breakpoints
             }
             AIRCR if value >> 16 == 0x05FA && value & 1 << 2 != 0 => Ask::Reset,
-            _ => return None,
+            _ => return self.cross_trigger.write(address, value).map(|()| Ask::Nothing),
         })
     }
 

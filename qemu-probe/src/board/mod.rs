@@ -1,6 +1,6 @@
 //! The board: a QEMU machine, with the debug registers that QEMU does not emulate put in front of it.
 //!
-//! - `debug_block`: the debug registers of one core
+//! - `debug_block`: the debug registers of one core; `cross_trigger`: its cross trigger interface
 //! - `control`: stopping and resuming the machine so that each core halts and runs on its own
 //! - `memory`, `registers`, `inject` with its `journal`, `cpu_state`: reaching memory, devices and core registers
 //! - `catch`: breakpoints and vector catch; `bkpt`: BKPT instructions; `reset`: resets, by us or by the firmware
@@ -10,6 +10,7 @@ mod bkpt;
 mod catch;
 mod control;
 mod cpu_state;
+mod cross_trigger;
 mod debug_block;
 mod error;
 mod inject;
@@ -145,6 +146,7 @@ impl Board {
         self.gdb.deadline = Instant::now() + LIMIT;
         let mut result = operation(self);
         if !result.as_ref().is_err_and(BoardError::is_fatal) {
+            self.cross_trigger();
             // An operation that failed must not leave the other cores frozen.
             let resumed = self.resume();
             result = result.and_then(|value| resumed.map(|()| value));

@@ -301,7 +301,9 @@ impl<'a> Shell<'a> {
             }
             Verb::Tool(command) => {
                 self.context.set_out(out);
-                command.run(self.context)
+                let done = command.run(self.context);
+                self.context.tell_all_stopped();
+                done
             }
             Verb::Alias { name, meaning } => self.alias(name, &meaning),
             Verb::Unalias { name } if self.aliases.remove(&name) => Ok(Exit::Ok),

@@ -53,7 +53,7 @@ fn a_good_file_says_what_it_means() {
 #[test]
 fn an_error_shows_line_column_and_the_line_with_a_caret() {
     let text = complaint("chip = \"nrf", "chpi = \"nrf");
-    let expected = "/sys/stillpoint.toml:11:1: unknown field `chpi`, expected one of `name`, `chip`, `probe`, `firmware`, \
+    let expected = "/sys/stillpoint.toml:11:1: unknown field `chpi`, expected one of `name`, `chip`, `chip_description`, `probe`, `firmware`, \
                     `arguments`, `nodes`, `record`, `speed_khz`, `under_reset`\n   |\n11 | chpi = \"nrf5340_xxaa\"\n   | ^^^^";
     assert_eq!(text, expected);
     let text = complaint("\"C.uart1\"", "\"D.uart1\"");

@@ -28,7 +28,7 @@ fn write<const S: usize, const LEN: usize>(ring: &LogRing<S>, quarters: &mut Qua
     let room = LEN as u32;
     let mut entry = quarters.open(ring, room).unwrap_or_else(|| {
         let entry = quarters.turn(ring, room).expect("a record is shorter than the ring");
-        quarters.begin(&entry, room);
+        quarters.begin(entry, room);
         entry
     });
     record::<LEN>(number).into_iter().for_each(|byte| entry.put(byte));

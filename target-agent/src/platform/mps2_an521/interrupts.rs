@@ -50,7 +50,7 @@ static __INTERRUPTS: [Vector; COUNT] = {
     #[cfg(feature = "enabled")]
     {
         table[MHU1] = urgent_doorbell;
-        table[HALT] = answer_urgent_doorbell;
+        table[HALT] = answer_urgent_bell;
     }
     let mut number = 0;
     while number < uart::COUNT {
@@ -150,7 +150,7 @@ unsafe extern "C" fn urgent_doorbell() {
 }
 
 #[cfg(feature = "enabled")]
-unsafe extern "C" fn answer_urgent_doorbell() {
+unsafe extern "C" fn answer_urgent_bell() {
     DOORBELLS.answer_urgent();
 }
 

@@ -1,9 +1,5 @@
 //! Many breakpoints, and groups of cores.
-#![cfg(feature = "probe")]
-
-mod common;
-
-use common::bench::{Bench, LIMIT, is_breakpoint};
+use crate::common::bench::{Bench, LIMIT, is_breakpoint};
 use probe_rs::{CoreStatus, HaltReason};
 use qemu_probe::{CoreView, MachineKind};
 

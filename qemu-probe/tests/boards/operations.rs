@@ -1,9 +1,5 @@
 //! Every operation on each core: with the other core halted, while it runs, and while it sits at a breakpoint.
-#![cfg(feature = "probe")]
-
-mod common;
-
-use common::bench::{Bench, LIMIT, PATIENCE};
+use crate::common::bench::{Bench, LIMIT, PATIENCE};
 use probe_rs::{CoreStatus, HaltReason, MemoryInterface};
 use qemu_probe::MachineKind;
 

@@ -1,9 +1,5 @@
 //! Stock probe-rs, through its own Glasgow driver, on the served board.
-#![cfg(feature = "probe")]
-
-mod common;
-
-use common::{OrSay, firmware};
+use crate::common::{OrSay, firmware};
 use object::{Object, ObjectSymbol};
 use probe_rs::architecture::arm::sequences::DefaultArmSequence;
 use probe_rs::architecture::arm::{ArmDebugInterface, FullyQualifiedApAddress};

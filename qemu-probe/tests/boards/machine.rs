@@ -1,8 +1,5 @@
 //! Starting, joining, watching and stopping machines, with real firmware on a real QEMU.
-
-mod common;
-
-use common::{OrSay, StopOnDrop, firmware};
+use crate::common::{OrSay, StopOnDrop, firmware};
 use qemu_probe::machine::ElfError;
 use qemu_probe::{Exit, Link, Machine, MachineError, MachineKind, Serial};
 use std::io::{Read, Write};
@@ -144,7 +141,7 @@ fn helper_that_starts_a_machine_and_waits_to_be_killed() {
 #[test]
 fn killing_the_parent_leaves_no_orphan() {
     let mut parent = Command::new(std::env::current_exe().unwrap())
-        .args(["helper_that_starts_a_machine_and_waits_to_be_killed", "--exact", "--nocapture"])
+        .args(["machine::helper_that_starts_a_machine_and_waits_to_be_killed", "--exact", "--nocapture"])
         .env("QEMU_PROBE_TEST_PARENT", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,11 +1,7 @@
 //! QEMU dies, or hangs, during every operation: an error within two seconds, never a hang. A debugger dies: the next one
 //! finds a machine that runs.
-#![cfg(feature = "probe")]
-
-mod common;
-
-use common::bench::{Bench, PATIENCE};
-use common::{OrSay, StopOnDrop, firmware};
+use crate::common::bench::{Bench, PATIENCE};
+use crate::common::{OrSay, StopOnDrop, firmware};
 use probe_rs::{MemoryInterface, RegisterId, VectorCatchCondition};
 use qemu_probe::{BoardError, CoreView, Machine, MachineKind};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -260,7 +256,7 @@ fn after_a_debugger_that_was_killed(does: &str, check: impl FnOnce(&mut Bench)) 
     let machine = Machine::builder(KIND).elf(firmware(KIND, "counters")).shared_ram(true).detached(dir.path());
     drop(machine.start().or_say());
     let mut debugger = Command::new(std::env::current_exe().unwrap())
-        .args(["helper_that_debugs_a_machine_and_waits_to_be_killed", "--exact", "--nocapture"])
+        .args(["kill::helper_that_debugs_a_machine_and_waits_to_be_killed", "--exact", "--nocapture"])
         .envs([(RUN_DIR, dir.path().as_os_str()), (DOES, does.as_ref())])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,10 +1,6 @@
 //! Attach and detach, reset, download, RTT, faults, sleep: what happens to a board over its life.
-#![cfg(feature = "probe")]
-
-mod common;
-
-use common::bench::{Bench, LIMIT, PATIENCE, command, is_breakpoint};
-use common::{OrSay, StopOnDrop, firmware};
+use crate::common::bench::{Bench, LIMIT, PATIENCE, command, is_breakpoint};
+use crate::common::{OrSay, StopOnDrop, firmware};
 use probe_rs::architecture::arm::ArmError;
 use probe_rs::flashing::{ElfLoader, ElfOptions};
 use probe_rs::rtt::{Rtt, ScanRegion};

@@ -44,6 +44,9 @@ pub const TIERS: &[Tier] = &[
     lint::TIER,
 ];
 
+/// The tiers that compute and nothing else: a whole run lets them have the processor time that the others leave.
+pub const SEARCHES: &[&str] = &[explore::TIER.name, preempt::TIER.name, loom::TIER.name];
+
 /// What the tiers `host`, `probe` and `qemu` test.
 ///
 /// The packages of a command decide together with which features their dependencies are built. The same packages in every

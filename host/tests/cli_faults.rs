@@ -339,7 +339,7 @@ fn firmware_that_cannot_be_debugged_is_refused_before_the_board_is_touched() {
     std::fs::write(bench.path("firmware.elf"), elf).unwrap();
     bench.run(["flash"]).expect(2).expect_err("speaks another version than this tool");
     std::fs::remove_file(bench.path("firmware.elf")).unwrap();
-    bench.run(["up"]).expect(0).expect_out("missing  the firmware ");
+    bench.run(["up"]).expect(1).expect_out("missing  the firmware ");
     let missing = bench.run(["flash"]).expect(2);
     missing.expect_err("stillpoint.toml:5:12: cannot read");
     missing.expect_err("build the firmware first\n  |\n5 | firmware = \"firmware.elf\"\n  |            ^^^^^^^^^^^^^^");

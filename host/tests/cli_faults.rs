@@ -84,10 +84,10 @@ fn ctrl_c_ends_a_command_that_waits_for_a_boards_port() {
     let bench = Bench::running("token_ring");
     let process = bench.processes()[1];
     cli::signal("STOP", process);
-    for args in [&["status"][..], &["halt"], &["reset"], &["cut"]] {
+    for (args, signal) in [(&["status"][..], "INT"), (&["halt"], "TERM"), (&["reset"], "INT"), (&["cut"], "TERM")] {
         let command = bench.command(args).spawn().unwrap();
         bench.wait_until_connected(&command);
-        cli::signal("INT", command.id());
+        cli::signal(signal, command.id());
         cli::Done::of(command).expect(130).expect_err("interrupted; nothing was changed");
     }
     cli::signal("CONT", process);

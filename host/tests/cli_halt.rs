@@ -147,7 +147,7 @@ fn cores_that_a_killed_debugger_left_stopped_run_again_and_the_next_command_says
         ("halt", "resume"),
         ("break", "run"),
         ("break", "reset"),
-        ("halt", "doctor"),
+        ("break", "info"),
     ] {
         let mut debugger = Command::new(std::env::current_exe().unwrap())
             .args(["helper_that_debugs_board_a_and_waits_to_be_killed", "--exact", "--nocapture"])

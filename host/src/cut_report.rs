@@ -93,14 +93,24 @@ pub struct ChannelLine {
 /// How long it may take until the frames that were on the wire when all nodes parked have arrived.
 const QUIET_LIMIT: Duration = Duration::from_secs(5);
 
+/// How long it may take until links have delivered what they carry.
+const SETTLE_LIMIT: Duration = Duration::from_millis(500);
+
+/// Whether a link carries messages that its peer has not acknowledged. They move from the ring of one end to that of the other
+/// while a halted system is looked at.
+fn is_on_the_way(cut: &Cut) -> bool {
+    let ledgers = cut.nodes.iter().flat_map(|node| &node.ports).filter(|port| port.up).filter_map(|port| port.ledger);
+    ledgers.into_iter().any(|ledger| ledger.sent_first != ledger.sent_end)
+}
+
 /// Whether the two ends of every link agree on what is between them.
 fn is_quiet(cut: &Cut) -> bool {
     !cut.channels().iter().any(|channel| matches!(channel, Err(CutError::Sessions(_))))
 }
 
 impl System {
-    /// Looks at a halted system. Boards stay as they are; while all nodes are parked their cores are stopped by the probe
-    /// for the moment that the look takes, and wait on as before.
+    /// Looks at a halted system. Boards stay as they are, and no core is stopped if the agent of each has saved its
+    /// registers; otherwise the probe stops the cores of that board for the moment that the look takes.
     pub fn cut_report(&mut self) -> Result<CutReport, SystemError> {
         self.at_rest(|system, cut| system.describe(cut, false))
     }
@@ -110,9 +120,10 @@ impl System {
         &mut self,
         mut look: impl FnMut(&mut Self, &Cut) -> Result<R, SystemError>,
     ) -> Result<R, SystemError> {
-        let until = Instant::now() + QUIET_LIMIT;
+        let began = Instant::now();
         loop {
-            let last = Instant::now() > until;
+            let last = began.elapsed() > QUIET_LIMIT;
+            let settles = began.elapsed() < SETTLE_LIMIT;
             let cut = self.read_cut()?;
             if !cut.nodes.iter().all(Node::is_parked) {
                 return look(self, &cut);
@@ -122,10 +133,12 @@ impl System {
                 if !last && !system.is_steady()? {
                     return Ok(None);
                 }
-                let cut = system.read_cut()?;
-                if last || is_quiet(&cut) { look(system, &cut).map(Some) } else { Ok(None) }
+                let again = system.read_cut()?;
+                let moves = settles && again.rings != cut.rings;
+                if last || is_quiet(&again) && !moves { look(system, &again).map(Some) } else { Ok(None) }
             };
             if (last || is_quiet(&cut))
+                && !(settles && is_on_the_way(&cut))
                 && let Some(found) = self.while_frozen(look)?
             {
                 return Ok(found);

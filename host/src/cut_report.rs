@@ -12,6 +12,7 @@ use crate::tasks::TaskReport;
 use crate::{Cut, CutError, Node, NodeAddress, Port, System, SystemError};
 use serde::Serialize;
 use std::time::{Duration, Instant};
+use stillpoint_core::link::Ledger;
 use stillpoint_core::{Direction, EventNumber, NodeId};
 
 /// A halted system, as the user sees it.
@@ -93,14 +94,17 @@ pub struct ChannelLine {
 /// How long it may take until the frames that were on the wire when all nodes parked have arrived.
 const QUIET_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long it may take until links have delivered what they carry.
-const SETTLE_LIMIT: Duration = Duration::from_millis(500);
+/// How long links must have moved nothing, where they carry messages that the peer has not acknowledged: it may have no room
+/// for them. A frame takes 9 ms at 115200 baud.
+const CALM: Duration = Duration::from_millis(30);
 
-/// Whether a link carries messages that its peer has not acknowledged. They move from the ring of one end to that of the other
-/// while a halted system is looked at.
-fn is_on_the_way(cut: &Cut) -> bool {
-    let ledgers = cut.nodes.iter().flat_map(|node| &node.ports).filter(|port| port.up).filter_map(|port| port.ledger);
-    ledgers.into_iter().any(|ledger| ledger.sent_first != ledger.sent_end)
+/// What the data lanes of all links say, and whether one carries messages that its peer has not acknowledged. A message moves
+/// from one end to the other while a halted system is looked at.
+fn carried(cut: &Cut) -> (Vec<Ledger>, bool) {
+    let ledgers = cut.nodes.iter().flat_map(|node| &node.ports).filter_map(|port| port.ledger);
+    let ledgers: Vec<Ledger> = ledgers.collect();
+    let is_on_the_way = ledgers.iter().any(|ledger| ledger.sent_first != ledger.sent_end);
+    (ledgers, is_on_the_way)
 }
 
 /// Whether the two ends of every link agree on what is between them.
@@ -120,11 +124,16 @@ impl System {
         &mut self,
         mut look: impl FnMut(&mut Self, &Cut) -> Result<R, SystemError>,
     ) -> Result<R, SystemError> {
-        let began = Instant::now();
+        let until = Instant::now() + QUIET_LIMIT;
+        let (mut before, mut calm_since) = (Vec::new(), Instant::now());
         loop {
-            let last = began.elapsed() > QUIET_LIMIT;
-            let settles = began.elapsed() < SETTLE_LIMIT;
+            let last = Instant::now() > until;
             let cut = self.read_cut()?;
+            let (ledgers, is_on_the_way) = carried(&cut);
+            if ledgers != before {
+                (before, calm_since) = (ledgers, Instant::now());
+            }
+            let is_calm = !is_on_the_way || calm_since.elapsed() > CALM;
             if !cut.nodes.iter().all(Node::is_parked) {
                 return look(self, &cut);
             }
@@ -134,16 +143,15 @@ impl System {
                     return Ok(None);
                 }
                 let again = system.read_cut()?;
-                let moves = settles && again.rings != cut.rings;
-                if last || is_quiet(&again) && !moves { look(system, &again).map(Some) } else { Ok(None) }
+                let stays = again.rings == cut.rings && carried(&again).0 == carried(&cut).0;
+                if last || is_quiet(&again) && stays { look(system, &again).map(Some) } else { Ok(None) }
             };
-            if (last || is_quiet(&cut))
-                && !(settles && is_on_the_way(&cut))
+            if (last || is_quiet(&cut) && is_calm)
                 && let Some(found) = self.while_frozen(look)?
             {
                 return Ok(found);
             }
-            std::thread::yield_now();
+            crate::poll::pause();
         }
     }
 

@@ -16,7 +16,7 @@ use stillpoint_core::HaltId;
 use stillpoint_core::predicate::{Detector, SlotId};
 
 /// How many halts: a thousand, or as many as `STILLPOINT_HALTS` says.
-fn cycles() -> usize {
+fn how_many() -> usize {
     std::env::var("STILLPOINT_HALTS").map_or(1000, |halts| halts.parse().expect("STILLPOINT_HALTS is a number"))
 }
 
@@ -94,7 +94,7 @@ fn a_thousand_halts_begun_by_the_host_by_one_node_and_by_several_are_all_certifi
     let mut dice = Dice(0x5717_1901);
     let mut cycles = Vec::new();
     let mut last = HaltId(0);
-    for cycle in 0..cycles() {
+    for cycle in 0..how_many() {
         let began = Instant::now();
         let (by, proof) = halt(&mut system, &mut dice).with_context(|| format!("halt {cycle}"))?;
         let took = began.elapsed();

@@ -129,7 +129,7 @@ impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, c
         let kept = usize::from(!is_marker);
         let queue = |inner: &mut Inner<P, R, T, W, F>| {
             let used = usize::from(inner.link.unacknowledged(Lane::Control));
-            used + kept < Link::<W, F>::capacity(Lane::Control) && inner.link.send(Lane::Control, item).is_ok()
+            used + kept < stillpoint_core::link::CONTROL_WINDOW && inner.link.send(Lane::Control, item).is_ok()
         };
         self.line.try_with(queue).unwrap_or(false)
     }

@@ -227,7 +227,8 @@ fn halt_without_a_link(system: &mut System) -> anyhow::Result<()> {
     let began = Instant::now();
     let halted = system.halt_all(None, limit)?;
     let took = began.elapsed();
-    anyhow::ensure!(took < 2 * limit, "it took {took:?}");
+    // A halt is given up after the limit without progress.
+    anyhow::ensure!(halted.took.reached < limit && took < 6 * limit, "it took {took:?}: {:?}", halted.took);
     assert!(halted.nodes.iter().all(|(_, _, node)| is_parked_in(node, halted.halt)), "{halted:?}");
     assert!(halted.lost.is_empty() && !halted.is_certified(), "{halted:?}");
     let mut late: Vec<_> = halted.waiting.iter().map(|late| (late.node.as_str(), late.why.as_str())).collect();

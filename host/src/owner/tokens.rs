@@ -74,6 +74,14 @@ struct Inner {
     idle_since: Option<Instant>,
 }
 
+/// Whether a process has not ended. One that nobody has waited for has.
+fn is_there(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Its name may have brackets; the state follows the last.
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
+    state.is_some_and(|state| !matches!(state, "Z" | "X"))
+}
+
 /// All tokens of an owner. Every wait is bounded.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
@@ -104,10 +112,11 @@ impl Tokens {
         Ok(inner)
     }
 
-    /// Takes control. Another process that has it for a moment only is waited for.
+    /// Takes control. Another process that has it for a moment only is waited for, and so is one that has ended: its
+    /// connection is noticed to be closed a moment later.
     pub fn control(&self, by: &Hello, connection: Connection, brief: bool, limit: Duration) -> Result<(), Holder> {
         let busy = |inner: &Inner| inner.control.other(by.process);
-        let is_lasting = |inner: &Inner| busy(inner).filter(|_| !inner.is_brief);
+        let is_lasting = |inner: &Inner| busy(inner).filter(|holder| !inner.is_brief && is_there(holder.hello.process));
         if let Some(holder) = is_lasting(&self.lock()) {
             return Err(holder);
         }
@@ -221,6 +230,20 @@ mod tests {
             waiting.join().unwrap().unwrap();
         });
         tokens.control(&client(1), 12, true, Duration::from_secs(60)).unwrap_err();
+    }
+
+    #[test]
+    fn a_controller_that_has_ended_is_waited_for_until_its_connection_is_found_closed() {
+        let tokens = Tokens::default();
+        tokens.enter();
+        // No process has this number.
+        tokens.control(&client(u32::MAX), 10, false, NOW).unwrap();
+        tokens.control(&client(1), 20, false, NOW).expect_err("its connection is still open");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| tokens.control(&client(1), 20, false, Duration::from_secs(60)));
+            tokens.leave(10);
+            waiting.join().unwrap().unwrap();
+        });
     }
 
     #[test]

@@ -17,7 +17,7 @@ use stillpoint_core::predicate::{
 };
 use stillpoint_core::time::{Counts, Ticks};
 use stillpoint_core::{
-    Command, Direction, Effects, Event, HaltId, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, Quick,
+    Command, Direction, Effects, Event, HaltId, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, PortSet, Quick,
     StampKind, VectorClock,
 };
 
@@ -249,7 +249,7 @@ fn arm(node: &mut Node<4>, slot: SlotId) {
     let program: Program = ProgramBuilder::new(1).push_condition_term(1, 1, &condition).finish().unwrap();
     let generation = Generation(1);
     let install = Command::Install { slot, generation, detector: Detector::Causal, program: program.as_bytes() };
-    for command in [install, Command::Enable { slot, generation }] {
+    for command in [install, Command::Enable { slot, generation, silent: PortSet::EMPTY }] {
         let _ = node.step(Input::Command(command)).unwrap();
     }
 }

@@ -63,6 +63,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let quick = self.is_plain()
             && self.stamps == StampKind::Vector
             && index < P
+            // Ports whose messages carry something of what is armed take a step.
             && self.quick_out.0 >> (index & 31) & 1 != 0
             && stamp.len() == Self::STAMP_ROOM;
         if !quick {
@@ -120,8 +121,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     /// Whether nothing calls for a step, whatever the event.
     #[inline(always)]
     fn is_plain(&self) -> bool {
-        // Not `&&`: both are bytes that must be 0, which is one comparison.
-        self.halting.is_running() & !self.predicates.has_carry()
+        self.halting.is_running()
     }
 
     /// Counts an event and evaluates what is armed.
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::log::Recording;
     use crate::predicate::{Detector, Generation, ProgramBuilder, SlotId};
-    use crate::{Command, Direction, Effects, EventKind, HaltId, Input, NodeId};
+    use crate::{Command, Direction, Effects, EventKind, HaltId, Input, NodeId, PortSet};
     use core::cell::Cell;
     use stillpoint_test::test;
 
@@ -390,10 +390,47 @@ mod tests {
     }
 
     fn arm(node: &mut Small, program: &crate::predicate::Program) {
-        let (slot, generation, detector) = (SlotId::ALL[0], Generation(1), Detector::Causal);
+        arm_in(node, SlotId::ALL[0], program, PortSet::EMPTY);
+    }
+
+    fn arm_in(node: &mut Small, slot: SlotId, program: &crate::predicate::Program, silent: PortSet) {
+        let (generation, detector) = (Generation(1), Detector::Causal);
         let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
-        for command in [install, Command::Enable { slot, generation }] {
+        for command in [install, Command::Enable { slot, generation, silent }] {
             let _ = node.step(Input::Command(command)).unwrap();
+        }
+    }
+
+    /// A stage that was reached costs no event its quick way, except sends whose message carries it.
+    #[test]
+    fn only_sends_that_carry_a_stage_take_a_step() {
+        let program = ProgramBuilder::new(2).push_event_term(1, 1, EventKind::Local, None).finish().unwrap();
+        for silent in [PortSet::EMPTY, PortSet::EMPTY.with(OUT)] {
+            let [mut node, mut peer] = pair(StampKind::Vector);
+            let _ = (node.step(Input::start()).unwrap(), peer.step(Input::start()).unwrap());
+            arm_in(&mut node, SlotId::ALL[0], &program, silent);
+            let mut sends_quickly = |node: &mut Small| {
+                let mut stamp = [0; ROOM];
+                let is_quick = node.clone().quick_send(OUT, &mut stamp).is_some();
+                let length = usize::from(node.step(Input::Send { port: OUT, stamp: &mut stamp }).unwrap().stamp);
+                assert_eq!(stamp[0] & crate::stamp::CARRY == 0, is_quick, "a quick send carries nothing");
+                let _ = peer.step(Input::Receive { port: IN, stamp: &stamp[..length] }).unwrap();
+                (is_quick, peer.predicates().reached(SlotId::ALL[0]).is_some())
+            };
+            assert_eq!(sends_quickly(&mut node), (true, false), "no stage was reached");
+            let quick = node.quick_event(&Event::local(1)).unwrap();
+            let _ = node.go_on(Event::local(1), quick);
+            assert!(node.predicates().has_carry());
+            assert!(node.quick_event(&Event::local(1)).is_some() && node.quick_watch(0, 1).is_some());
+            assert_eq!(sends_quickly(&mut node), (!silent.is_empty(), silent.is_empty()));
+            // Another predicate that is not silent there carries its stage all the same.
+            arm_in(&mut node, SlotId::ALL[3], &program, PortSet::EMPTY);
+            let _ = node.step(Input::Event(Event::local(1))).unwrap();
+            assert!(!sends_quickly(&mut node).0);
+            for slot in [SlotId::ALL[0], SlotId::ALL[3]] {
+                let _ = node.step(Input::Command(Command::Remove { slot })).unwrap();
+            }
+            assert!(sends_quickly(&mut node).0, "nothing is armed any more");
         }
     }
 }

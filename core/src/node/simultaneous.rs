@@ -34,6 +34,9 @@ impl<const N: usize, const P: usize> Node<N, P> {
         if installed.1 != Detector::Simultaneous {
             return Err(StepError::Enable(EnableError::NotInstalled));
         }
+        if let Some(other) = self.simultaneous.slot.filter(|other| *other != slot) {
+            return Err(StepError::OtherEvent(other));
+        }
         let out = plan.sent.iter().flatten().fold(plan.carrying(), |ports, port| ports.with(*port));
         let into = plan.release.map_or(PortSet::EMPTY, |port| PortSet::EMPTY.with(port));
         for (ports, end, wrong) in [
@@ -52,9 +55,15 @@ impl<const N: usize, const P: usize> Node<N, P> {
         if let Some(port) = wires.find(|port| opened(*port) != first) {
             return Err(StepError::SessionsDiffer(port));
         }
-        self.quick_out = self.outgoing.difference(plan.carrying());
         self.simultaneous = Simultaneous { plan, slot: Some(slot), generation, ..Simultaneous::NONE };
+        self.note_carriers();
         Ok(())
+    }
+
+    /// Brings up to date which outgoing ports have messages that carry nothing, after a change of what is armed or known.
+    pub(super) fn note_carriers(&mut self) {
+        let silent = self.outgoing.difference(self.simultaneous.plan.carrying());
+        self.quick_out = self.predicates.without_carry(silent);
     }
 
     /// Forgets the plan of another generation of a slot.
@@ -68,7 +77,6 @@ impl<const N: usize, const P: usize> Node<N, P> {
     pub(super) fn drop_plan(&mut self, slot: SlotId) {
         if self.simultaneous.slot == Some(slot) {
             self.simultaneous = Simultaneous::NONE;
-            self.quick_out = self.outgoing;
         }
     }
 

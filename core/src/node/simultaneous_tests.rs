@@ -29,7 +29,11 @@ fn install(node: &mut Small, condition: Option<&[Op]>, plan: Plan) -> Result<(),
     let program = program.finish().unwrap();
     let (slot, generation, detector) = (SLOT, GENERATION, Detector::Simultaneous);
     let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
-    for command in [install, Command::Plan { slot, generation, plan }, Command::Enable { slot, generation }] {
+    for command in [
+        install,
+        Command::Plan { slot, generation, plan },
+        Command::Enable { slot, generation, silent: PortSet::EMPTY },
+    ] {
         let _ = node.step(Input::Command(command))?;
     }
     Ok(())
@@ -215,4 +219,19 @@ fn a_plan_for_ports_or_slots_that_are_not_there_is_refused() {
     assert_eq!(install(&mut line.worker, None, plan), Err(StepError::NotOutgoing(GO)));
     let refused = line.wire.step(Input::Command(Command::Plan { slot: SLOT, generation: GENERATION, plan }));
     assert!(matches!(refused, Err(StepError::Enable(_))), "no program is installed");
+}
+
+/// A second event's plan would replace the first one's, whose slot would then fire for one component.
+#[test]
+fn a_second_event_is_refused_until_the_first_is_removed() {
+    let mut line = Line::armed();
+    let (slot, generation, detector) = (SlotId::ALL[0], Generation(1), Detector::Simultaneous);
+    let condition = Op::WatchCompare { watch: 0, relation: Relation::Equal, constant: 2 };
+    let program = ProgramBuilder::new(1).push_condition_term(1, 1, &[condition]).finish().unwrap();
+    let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
+    let _ = line.gate.step(Input::Command(install)).unwrap();
+    let plan = Command::Plan { slot, generation, plan: plans()[0] };
+    assert_eq!(line.gate.step(Input::Command(plan)), Err(StepError::OtherEvent(SLOT)));
+    let _ = line.gate.step(Input::Command(Command::Remove { slot: SLOT })).unwrap();
+    assert!(line.gate.step(Input::Command(plan)).is_ok());
 }

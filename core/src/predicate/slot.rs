@@ -2,7 +2,7 @@
 use super::program::tag;
 use super::table::{EnableError, InstallError};
 use super::{Detector, EvalContext, Generation, MAX_STAGES, MAX_TERMS_PER_STAGE, Program, Reached, WATCHES, eval};
-use crate::{Event, EventKind};
+use crate::{Event, EventKind, PortSet};
 
 /// What the node knows of the predicate in a slot.
 ///
@@ -56,6 +56,8 @@ pub(super) struct Slot {
     /// The terms of the awaited stage, found once when it arrived, the first in the lowest byte. No term has its body
     /// at 0, so 0 is the end.
     terms: u32,
+    /// The ports whose messages do not carry its stage: they lead to no node that looks for it.
+    pub silent: PortSet,
     pub generation: Generation,
     /// The stage that is looked for: one above the last known to be satisfied; 0 until enabled.
     pub awaits: u8,
@@ -68,6 +70,7 @@ impl Slot {
         program: Program::NONE,
         missing: [0; MAX_TERMS_PER_STAGE],
         terms: 0,
+        silent: PortSet::EMPTY,
         generation: Generation(0),
         awaits: 0,
         detector: Detector::Causal,

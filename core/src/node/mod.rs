@@ -6,6 +6,7 @@ mod input;
 mod quick;
 mod simultaneous;
 mod step;
+mod telling;
 #[cfg(any(test, on_target))]
 mod tests;
 

@@ -60,14 +60,12 @@ impl<const N: usize, const P: usize> Node<N, P> {
     #[inline(always)]
     pub fn quick_send(&mut self, port: PortId, stamp: &mut [u8]) -> Option<Quick> {
         let index = usize::from(port.0);
-        let quick = self.is_plain()
-            && self.stamps == StampKind::Vector
-            && index < P
-            // Ports whose messages carry something of what is armed take a step.
-            && self.quick_out.0 >> (index & 31) & 1 != 0
-            && stamp.len() == Self::STAMP_ROOM;
+        let quick = self.is_plain() && self.stamps == StampKind::Vector && index < P && stamp.len() == Self::STAMP_ROOM;
         if !quick {
             return None;
+        }
+        if self.quick_out.0 >> (index & 31) & 1 == 0 {
+            return self.quick_send_telling(port, stamp);
         }
         let count = self.counts.get_mut(index)?;
         *count = count.wrapping_add(1);
@@ -95,7 +93,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let raised = match stamp.short::<N>() {
             Some(short) if end.said.is_synced() => end.said.read_short(self.id, &mut self.clock, &short).ok()?,
             None if !stamp.carries() => end.said.read_any(self.id, &mut self.clock, stamp.message()).ok()?.1,
-            _ => return None,
+            _ => return self.quick_receive_telling(port, stamp),
         };
         *count = count.wrapping_add(1);
         let is_first = *count == 1;
@@ -126,7 +124,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     /// Counts an event and evaluates what is armed.
     #[inline(always)]
-    fn tick(&mut self, event: &Event) -> Quick {
+    pub(super) fn tick(&mut self, event: &Event) -> Quick {
         let own = self.own_index();
         self.clock.entries[own] = EventNumber(self.clock.entries[own]).next().0;
         let is_recorded = self.recording.records(event);

@@ -186,17 +186,11 @@ impl Slot {
         self.awaits <= 1 && matches!(self.phase, Phase::Installed)
     }
 
-    /// Whether the condition of a simultaneous event's component holds. A node without a condition has nothing against it.
+    /// Whether the condition of a simultaneous event's component held at the node's last event, since it is enabled. Only events
+    /// change watches. A node without a condition has nothing against it.
     #[inline]
-    pub fn holds(&self, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
-        match (self.program.len(), self.program.byte(1) & (tag::CONDITION | tag::COUNTED)) {
-            (0, _) => true,
-            (1, tag::CONDITION) if eval::is_comparison(&self.program, 2) => {
-                eval::comparison_changed(&self.program, 3, watches, false)
-            }
-            (1, tag::CONDITION) => eval::condition_holds(&self.program, 2, watches, context),
-            _ => false,
-        }
+    pub const fn holds(&self) -> bool {
+        self.program.len() == 0 || self.terms & live::WAS_TRUE != 0
     }
 
     /// Looks on for a condition that came true while other components did not hold.

@@ -259,8 +259,8 @@ impl Predicates {
     }
 
     /// Whether what is known of the simultaneous event in a slot still counts, and how its condition stands.
-    pub(crate) fn component(&self, slot: SlotId, context: &EvalContext<'_>) -> bool {
-        self.slots.get(slot.index()).is_some_and(|entry| entry.goes_on() && entry.holds(&self.watches, context))
+    pub(crate) fn component(&self, slot: SlotId) -> bool {
+        self.slots.get(slot.index()).is_some_and(|entry| entry.goes_on() && entry.holds())
     }
 
     /// Whether the simultaneous event in a slot may fire.

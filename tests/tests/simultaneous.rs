@@ -5,8 +5,8 @@ mod random;
 use proptest::prelude::*;
 use random::Shape;
 use stillpoint_analysis::{
-    Action, ChannelId, Class, Component, Hold, Point, Program, Recognition, Release, StatementId, carriers_of_stages,
-    plans, recognise,
+    Action, Builder, ChannelId, Class, Component, Hold, Point, Program, Recognition, Release, StatementId,
+    carriers_of_stages, plans, recognise,
 };
 use stillpoint_core::predicate::{Detector, Generation, Op, Plan, ProgramBuilder, Relation, SlotId};
 use stillpoint_core::{Command, EventKind, NodeId, PortSet};
@@ -352,7 +352,7 @@ impl<const N: usize> Run<'_, N> {
     fn run_linked(mut self, stages: &Stages, carriers: &[ChannelId]) -> Result<Firings, Violation> {
         self.system.start()?;
         self.arm_linked(stages, carriers)?;
-        let (mut firings, mut left): (Firings, usize) = (Vec::new(), 400);
+        let (mut firings, mut left): (Firings, usize) = (Vec::new(), 800);
         for at in 0.. {
             if left == 0 {
                 break;
@@ -372,6 +372,42 @@ impl<const N: usize> Run<'_, N> {
     }
 }
 
+/// A random program of four nodes that never stop talking: every channel has a task that takes from it for ever and may send
+/// on, and every node one that sends by itself. Tasks set the node's watch now and then.
+fn chatty(below: &mut impl FnMut(usize) -> usize) -> Program {
+    let mut builder = Builder::default();
+    let mut channels = Vec::new();
+    for from in 0..4u8 {
+        for to in (0..4u8).filter(|to| *to != from) {
+            if below(3) == 0 {
+                let name = format!("{from}{to}");
+                channels.push((from, to, builder.channel(&name, NodeId(from), NodeId(to))));
+            }
+        }
+    }
+    for node in 0..4u8 {
+        let watch = builder.watch(&format!("w{node}"), NodeId(node));
+        let out: Vec<_> = channels.iter().filter(|one| one.0 == node).map(|one| one.2).collect();
+        let taken = channels.iter().filter(|one| one.1 == node).map(|one| Action::Receive(one.2));
+        for first in taken.chain([Action::Wait]) {
+            let task = builder.task(NodeId(node), false);
+            let mut last = builder.entry(task);
+            let mut actions = vec![first];
+            actions.extend((below(3) == 0).then_some(Action::Write(watch)));
+            let sends = !out.is_empty() && (first == Action::Wait || below(2) == 0);
+            actions.extend(sends.then(|| Action::Send(out[below(out.len())])));
+            let mut head = None;
+            for action in actions {
+                let id = builder.statement(task, action);
+                builder.edge(last, id);
+                (head, last) = (head.or(Some(id)), id);
+            }
+            head.into_iter().for_each(|head| builder.edge(last, head));
+        }
+    }
+    builder.finish().expect("it keeps to the rules")
+}
+
 /// The firings of a random linked predicate on a random program of four nodes: with every channel, and with these.
 fn linked_firings(
     seed: u64,
@@ -384,9 +420,7 @@ fn linked_firings(
         random ^= random << 17;
         (random >> 11) as usize % most
     };
-    // The first choice makes it four nodes.
-    let choices: Vec<u8> = std::iter::once(2).chain((0..60).map(|_| below(256) as u8)).collect();
-    let (program, _) = random::program(&choices, Shape { nodes: 4, loops: true, tasks: 2 });
+    let program = chatty(&mut below);
     let count = 2 + below(2);
     let mut stages: Stages = Vec::new();
     for _ in 0..count {

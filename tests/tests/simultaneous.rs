@@ -379,7 +379,7 @@ fn chatty(below: &mut impl FnMut(usize) -> usize) -> Program {
     let mut channels = Vec::new();
     for from in 0..4u8 {
         for to in (0..4u8).filter(|to| *to != from) {
-            if below(3) == 0 {
+            if channels.is_empty() || below(3) == 0 {
                 let name = format!("{from}{to}");
                 channels.push((from, to, builder.channel(&name, NodeId(from), NodeId(to))));
             }
@@ -447,17 +447,17 @@ fn linked_firings(
 #[test]
 fn a_linked_predicate_fires_alike_when_only_channels_between_its_stages_carry() {
     let (mut fired, mut silent, mut channels) = (0, 0, 0);
-    for seed in 0..u64::from(cases(1000).cases) {
+    let runs = cases(1000).cases as usize;
+    for seed in 0..runs as u64 {
         let ([all, some], [quiet, of]) = linked_firings(seed, |_, carriers| carriers);
         assert_eq!(all, some, "seed {seed}");
         fired += usize::from(!all.is_empty());
         (silent, channels) = (silent + quiet, channels + of);
     }
-    println!("{fired} runs fired; {silent} of {channels} channels carried nothing");
-    assert!(
-        fired > 300 && silent * 3 > channels,
-        "{fired} runs fired; {silent} of {channels} channels carried nothing"
-    );
+    let seen = format!("{fired} of {runs} runs fired; {silent} of {channels} channels carried nothing");
+    println!("{seen}");
+    // Many expressions cannot fire: no message leads from one stage to the next.
+    assert!(fired * 5 > runs && silent * 3 > channels, "{seen}");
 }
 
 #[test]

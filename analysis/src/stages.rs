@@ -87,14 +87,15 @@ impl<'a> Passing<'a> {
                 work.extend(self.after[at.index()].iter().filter(|next| channels[next.index()].from != source));
             }
         }
-        // Backwards from the target, over what was reached.
+        // Backwards from the target, over what was reached. Neither end has to be told by others.
+        let is_between = |id: &ChannelId| ![source, target].contains(&channels[id.index()].from);
         let mut leads: Vec<bool> = (0..channels.len() as u32).map(|id| is_end(ChannelId(id), target)).collect();
         let mut grows = true;
         while grows {
             grows = false;
             for at in (0..channels.len()).filter(|at| reached[*at]) {
                 let next = &self.after[at];
-                let leads_on = next.iter().any(|next| leads[next.index()] && channels[next.index()].from != target);
+                let leads_on = next.iter().any(|next| leads[next.index()] && is_between(next));
                 grows |= leads_on && !std::mem::replace(&mut leads[at], true);
             }
         }

@@ -22,7 +22,7 @@ use stillpoint_core::{EventKind, EventNumber};
 /// for (place, event) in history.events.iter().enumerate() {
 ///     stream.push(event, history.clock(place), &mut |event, _| seen.push(event.id.node));
 /// }
-/// stream.settle(u64::MAX, &mut |event, clock| seen.push(event.id.node));
+/// stream.settle(u64::MAX, &mut |event, _| seen.push(event.id.node));
 /// assert_eq!(seen, [0, 1]);
 /// ```
 pub struct CausalityStream {

@@ -24,6 +24,9 @@ pub enum BoardError {
     /// The control block changed whenever it was read.
     #[error("core {0} keeps changing its control block: it may be running wild")]
     Unsteady(usize),
+    /// The core was stopped while it wrote the control block.
+    #[error("core {0} stands in the middle of writing its control block: it or its machine was stopped there")]
+    HalfWritten(usize),
     /// The command cannot be sent.
     #[error(transparent)]
     Encode(#[from] CommandError),
@@ -311,28 +314,10 @@ impl Board {
     /// When the board has no such core.
     pub fn node(&mut self, core: usize) -> Result<Node, BoardError> {
         let (address, layout) = self.layouts[core];
-        let mut words = vec![0; layout.size / 4];
-        let until = Instant::now() + STEADY_LIMIT;
-        let mut header = Ok(layout);
-        while Instant::now() < until {
-            self.reach.memory().read(address, &mut words)?;
-            let mut after = [0];
-            self.reach.memory().read(address + ControlLayout::REVISION as u32, &mut after)?;
-            let before = words[ControlLayout::REVISION / 4];
-            // A board that is just being reset has no block, and one that was scribbled over never has again.
-            header = words.first_chunk().map_or(Err(HeaderError::ImpossibleShape), |words| ControlLayout::read(*words));
-            if header == Ok(layout) && before & 1 == 0 && before == after[0] {
-                let node = Node::parse(&layout, &words);
-                self.learn_name(core, node.name);
-                return Ok(node);
-            }
-            crate::poll::pause();
-        }
-        match header {
-            Ok(found) if found == layout => Err(BoardError::Unsteady(core)),
-            Ok(_) => Err(BoardError::Header { core, source: HeaderError::ImpossibleShape }),
-            Err(source) => Err(BoardError::Header { core, source }),
-        }
+        let words = crate::steady::read(self.reach.memory(), (core, address), layout, STEADY_LIMIT)?;
+        let node = Node::parse(&layout, &words);
+        self.learn_name(core, node.name);
+        Ok(node)
     }
 
     /// Whether no control block is half written: cores that were stopped may have been in the middle of it.

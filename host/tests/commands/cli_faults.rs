@@ -82,10 +82,10 @@ fn ctrl_c_ends_a_command_that_waits_for_a_boards_port() {
     let bench = Bench::running("token_ring");
     let process = bench.processes()[1];
     cli::signal("STOP", process);
-    for args in [&["status"][..], &["halt"], &["reset"], &["cut"]] {
+    for (args, signal) in [(&["status"][..], "INT"), (&["halt"], "TERM"), (&["reset"], "INT"), (&["cut"], "TERM")] {
         let command = bench.command(args).spawn().unwrap();
         bench.wait_until_connected(&command);
-        cli::signal("INT", command.id());
+        cli::signal(signal, command.id());
         cli::Done::of(command).expect(130).expect_err("interrupted; nothing was changed");
     }
     cli::signal("CONT", process);
@@ -337,7 +337,7 @@ fn firmware_that_cannot_be_debugged_is_refused_before_the_board_is_touched() {
     std::fs::write(bench.path("firmware.elf"), elf).unwrap();
     bench.run(["flash"]).expect(2).expect_err("speaks another version than this tool");
     std::fs::remove_file(bench.path("firmware.elf")).unwrap();
-    bench.run(["up"]).expect(0).expect_out("missing  the firmware ");
+    bench.run(["up"]).expect(1).expect_out("missing  the firmware ");
     let missing = bench.run(["flash"]).expect(2);
     missing.expect_err("stillpoint.toml:5:12: cannot read");
     missing.expect_err("build the firmware first\n  |\n5 | firmware = \"firmware.elf\"\n  |            ^^^^^^^^^^^^^^");

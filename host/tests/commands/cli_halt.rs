@@ -139,9 +139,14 @@ fn helper_that_debugs_board_a_and_waits_to_be_killed() {
 #[test]
 fn cores_that_a_killed_debugger_left_stopped_run_again_and_the_next_command_says_so() {
     let bench = Bench::running("token_ring");
-    for (does, verb) in
-        [("halt", "status"), ("break", "status"), ("halt", "resume"), ("break", "run"), ("break", "info")]
-    {
+    for (does, verb) in [
+        ("halt", "status"),
+        ("break", "status"),
+        ("halt", "resume"),
+        ("break", "run"),
+        ("break", "reset"),
+        ("halt", "doctor"),
+    ] {
         let mut debugger = Command::new(std::env::current_exe().unwrap())
             .args(["cli_halt::helper_that_debugs_board_a_and_waits_to_be_killed", "--exact", "--nocapture"])
             .env(SYSTEM, bench.system_file())

@@ -2,7 +2,7 @@
 use crate::cli::{Bench, Done, signal, wait_for};
 use serde_json::Value;
 use std::process::Child;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the tests below do what they do: a few times, or as often as `STILLPOINT_ROUNDS` says.
 fn rounds() -> u32 {
@@ -167,6 +167,50 @@ fn an_owner_that_is_killed_is_replaced_and_its_clients_say_so() {
     assert_ne!(bench.owner(), owner);
     bench.run(["halt"]).expect(0);
     bench.run(["resume"]).expect(0);
+}
+
+#[test]
+fn an_owner_may_be_killed_at_any_moment_of_a_command_and_the_next_one_goes_on() {
+    let bench = Bench::running("token_ring");
+    let begin = Instant::now();
+    bench.run(["halt"]).expect(0);
+    let whole = begin.elapsed() * 3 / 2;
+    bench.run(["resume"]).expect(0);
+    let commands: [&[&str]; 8] = [
+        &["status"],
+        &["halt"],
+        &["cut"],
+        &["resume"],
+        &["info"],
+        &["reset"],
+        &["step"],
+        &["break", "left0:send(ring)", "--timeout", "5"],
+    ];
+    let (mut random, mut failed) = (1_u32, 0);
+    for round in 0..rounds() {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let args = commands[round as usize % commands.len()];
+        let owner = bench.owner();
+        let command = bench.command(args).spawn().unwrap();
+        // Not to wait for anything: any moment will do.
+        std::thread::sleep(whole * (random >> 16) / (1 << 16));
+        signal("KILL", owner);
+        let done = Done::of(command);
+        assert!(matches!(done.code, Some(0..=2)), "round {round}, {args:?}: {done:?}");
+        failed += u32::from(done.err.contains("the process that owns the boards has ended"));
+        // A halt may be on its way, or a breakpoint armed; neither keeps the next command from its work.
+        bench.run(["delete", "all"]).expect(0);
+        bench.run(["resume"]).expect(0);
+        let status = bench.run(["status"]).expect(0);
+        assert_eq!(status.out, ALL_RUN, "round {round}, after {args:?}: {done:?} {}", status.err);
+        assert_ne!(bench.owner(), owner, "round {round}");
+        if round % 5 == 4 {
+            bench.expect_progress();
+        }
+    }
+    println!("{failed} of {} commands lost their owner", rounds());
+    assert!(failed > 0, "no command used the owner when it was killed");
+    bench.run(["halt"]).expect(0).expect_out("certificate: ");
 }
 
 #[test]

@@ -73,3 +73,21 @@ fn a_long_recording_is_written_as_json_event_by_event() {
     last.expect_out("solo#50000");
     last.expect_out("... 49999 events before");
 }
+
+/// Where the time grew with the square of the length, this took many times the limit.
+#[test]
+fn a_model_of_sixty_thousand_lines_is_read_and_checked() {
+    const STATEMENTS: u32 = 30_000;
+    let folder = tempfile::tempdir().unwrap();
+    record(&folder.path().join("run.trace"), 1);
+    let statement = |tag: u32| format!("pred solo:trace({tag})\n    {{ solo:trace({}) }}\n", tag + 1);
+    let model: String = (0..STATEMENTS).map(|number| statement(1000 + number % 20_000)).collect();
+    std::fs::write(folder.path().join("long.model"), model).unwrap();
+    let command = command(&folder, &["check", "long.model", "run.trace", "--json"]).spawn().unwrap();
+    let checked = Done::within(LIMIT, command).expect(0).json();
+    let checks = checked["checks"].as_array().expect("a list");
+    // The last ones are for actions that had a statement already.
+    assert_eq!(checks.len(), 20_000);
+    let last = checks.last().unwrap();
+    assert_eq!((last["place"].as_str(), &last["verdict"]), (Some("long.model:39999"), &"holds".into()), "{last}");
+}

@@ -267,7 +267,9 @@ fn an_order_and_a_conjunction_have_one_answer_from_break_check_and_detect() {
         !stages.iter().any(|line| line.starts_with(&format!("stage 2 sink event {later} ")) && line.contains("300"))
     );
     assert_eq!(listed.matches("fired").count(), 2, "{listed}");
-    // A conjunction of one node: the very event.
+    // A conjunction of one node: the very event, and what was to hold there as it was written.
+    let as_written = format!("stage 1 sink event {later} {at_once} ");
+    assert!(stages.iter().any(|line| line.starts_with(&as_written)), "{as_written:?} is not in\n{listed}");
     assert_eq!(detected(at_once, 0), ("yes".into(), vec![later]));
     let one = check("pred sink.(count == 100 && sum != 0) { producer.count == 299 }", 0);
     assert_eq!(number(&one["checks"][0], "events"), 1);

@@ -1,5 +1,5 @@
 //! One debug probe's worth of nodes.
-use crate::dump::Saved;
+use crate::dump::{Registers, Saved};
 use crate::quiet::Quiet;
 use crate::ring::{FilledRing, RawRing};
 use crate::{Firmware, Memory, MemoryError, Node, Session, SessionError};
@@ -124,6 +124,8 @@ impl Memory for Reach {
 /// How long a control block that changes is read again. A core may be interrupted in the middle of writing it.
 const STEADY_LIMIT: Duration = Duration::from_secs(5);
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// How long a core that halts in the middle of a link's pump may take to end it.
+const PUMP_LIMIT: Duration = Duration::from_millis(20);
 
 impl Board {
     /// Finds the control blocks of a board with `cores` cores, waiting for firmware that has only just started.
@@ -152,6 +154,14 @@ impl Board {
     pub(crate) fn saved(saved: Saved, firmware: Firmware) -> Result<Self, BoardError> {
         let cores = saved.stopped.len();
         Self::find(Reach::Saved(Box::new(saved)), firmware, cores, Duration::ZERO)
+    }
+
+    /// Whether the agent of the first core says that it is in this image.
+    pub(crate) fn is_running(memory: &mut dyn Memory, firmware: &Firmware) -> Result<bool, BoardError> {
+        let mut words = [0; ControlLayout::IMAGE / 4 + 1];
+        memory.read(firmware.shared, &mut words)?;
+        let is_block = words.first_chunk().is_some_and(|header| ControlLayout::read(*header).is_ok());
+        Ok(is_block && words.last().copied() == firmware.image_id)
     }
 
     fn find(mut reach: Reach, firmware: Firmware, cores: usize, limit: Duration) -> Result<Self, BoardError> {
@@ -223,6 +233,46 @@ impl Board {
         match &mut self.reach {
             Reach::Session(session) => Ok(session.as_mut()),
             Reach::Quiet(_) | Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => Err(SessionError::NoRegisters),
+        }
+    }
+
+    /// The registers of a core that its agent keeps where it stands; `None` if the core runs, or its agent has not saved them.
+    ///
+    /// # Panics
+    /// When the board has no such core.
+    pub(crate) fn saved_registers(&mut self, core: usize) -> Result<Option<Registers>, BoardError> {
+        let target = match &mut self.reach {
+            Reach::Quiet(quiet) => quiet.target().ok(),
+            Reach::Session(session) => Some(session.probe().target().clone()),
+            Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => None,
+        };
+        let Some(core_type) = target.and_then(|target| crate::chip::core_type(&target, core)) else { return Ok(None) };
+        let node = self.node(core)?;
+        Ok(node.registers.map(|saved| Registers::saved(core_type, &saved, node.fault.as_ref())))
+    }
+
+    /// Whether the agents of all cores keep them where they stand and have saved their registers.
+    pub(crate) fn stands_by_its_agents(&mut self) -> Result<bool, BoardError> {
+        let until = Instant::now() + PUMP_LIMIT;
+        for core in 0..self.cores() {
+            // A node that halts while it pumps a link says so before its core stands.
+            while self.saved_registers(core)?.is_none() {
+                let stands = matches!(self.node(core)?.state, Some(StateCode::Draining | StateCode::Parked));
+                if !stands || Instant::now() > until {
+                    return Ok(false);
+                }
+                crate::poll::pause();
+            }
+        }
+        Ok(true)
+    }
+
+    /// The RAM of its chip.
+    pub(crate) fn ram(&mut self) -> Result<Vec<std::ops::Range<u64>>, SessionError> {
+        match &mut self.reach {
+            Reach::Quiet(quiet) => quiet.target().map(|target| crate::chip::ram(&target)),
+            Reach::Session(session) => Ok(session.ram()),
+            Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => Err(SessionError::NoRegisters),
         }
     }
 

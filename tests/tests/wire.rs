@@ -89,8 +89,8 @@ fn the_table_of_the_control_block_is_its_layout() {
     // The four words of the header are private; the example of the header holds them to their places.
     let mut layout = vec![(0, "magic"), (1, "version"), (2, "size"), (3, "shape")];
     layout.extend(words!(
-        revision phase last_halt markers_seen undelivered up refused time delay order log text bell name recording stopped watches clock ports
-        fault slots command answer
+        revision phase last_halt markers_seen undelivered up refused time delay order log text bell name recording stopped registers image watches clock
+        ports fault slots command answer
     ));
     layout.push((size_of::<Block>() / 4, "end"));
     let section = section("Control block");

@@ -84,6 +84,11 @@ impl OwnerError {
     }
 }
 
+/// The file that is there while a client has the board with this lock, so that other clients ask the owner.
+fn away(lock: &Path) -> PathBuf {
+    lock.with_extension("away")
+}
+
 /// A time for people.
 fn seconds(time: Duration) -> String {
     if time < Duration::from_secs(10) {

@@ -20,7 +20,12 @@ fn a_board_that_dies_is_named_and_the_others_halt_and_resume() {
     }
     let json = bench.run(["halt", "--json"]).expect(1).json();
     assert_eq!((&json["certified"], &json["missing"][0]["nodes"][1]), (&false.into(), &"B.1".into()));
-    let resume = bench.run(["resume"]).expect(1);
+    // Alone they would go on at another moment than board B, if that comes back.
+    let refused = bench.run(["resume"]).expect(1);
+    refused.expect_err("nothing was resumed: board B (B.0, B.1) is missing: it is not up");
+    refused.expect_err("--partial resumes the others");
+    bench.run(["status"]).expect(1).expect_out("left0  parked    in halt 1");
+    let resume = bench.run(["resume", "--partial"]).expect(1);
     resume.expect_out("resumed: left0, left1");
     resume.expect_out("missing: B.0, B.1");
     let status = bench.run(["status"]).expect(1);

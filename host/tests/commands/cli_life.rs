@@ -72,38 +72,45 @@ impl Monitor {
 
 #[test]
 fn looking_halting_breaking_recording_and_resuming_stop_no_machine_and_need_no_debugger() {
+    let quiet_rounds = std::env::var("STILLPOINT_QUIET_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap());
     let bench = Bench::running("token_ring");
     bench.expect_progress();
     let dirs = bench.run(["up", "--run-dirs"]).expect(0).out;
     let dirs = dirs.lines().filter_map(|line| Some(Path::new("/").join(line.split_once("  /")?.1)));
     let mut monitors: Vec<Monitor> = dirs.map(|dir| Monitor::of(&dir)).collect();
     assert_eq!(monitors.len(), 2);
-    let trace = bench.path("quiet.trace");
-    let trace = trace.to_str().unwrap();
-    for command in [
-        &["status"][..],
-        &["info"],
-        &["watch"],
-        &["log"],
-        &["halt"],
-        &["status"],
-        &["resume"],
-        &["break", "left0:send(ring)^3 -> right1:recv(ring)"],
-        &["resume"],
-        &["trace", "record", trace, "--seconds", "1"],
-        &["halt", "--at", "right1"],
-        &["resume"],
-    ] {
-        bench.run(command).expect(0);
-        let stops: usize = monitors.iter_mut().map(|monitor| monitor.execute("query-status")).sum();
-        assert_eq!(stops, 0, "{command:?}");
+    let [trace, dump] = ["quiet.trace", "quiet.dump"].map(|name| bench.path(name));
+    let [trace_name, dump_name] = [&trace, &dump].map(|path| path.to_str().unwrap());
+    for round in 0..quiet_rounds {
+        for command in [
+            &["status"][..],
+            &["info"],
+            &["watch"],
+            &["log"],
+            &["halt"],
+            &["status"],
+            &["cut"],
+            &["cut", "--tasks"],
+            &["tasks", "--why"],
+            &["bt", "left1", "--vars"],
+            &["bt", "left1/pass"],
+            &["print", "token_ring::LINK", "--node", "left1", "--json"],
+            &["dump", dump_name],
+            &["resume"],
+            &["break", "left0:send(ring)^3 -> right1:recv(ring)"],
+            &["cut"],
+            &["resume"],
+            &["trace", "record", trace_name, "--events", "200"],
+            &["halt", "--at", "right1"],
+            &["resume"],
+        ] {
+            bench.run(command).expect(0);
+            let stops: usize = monitors.iter_mut().map(|monitor| monitor.execute("query-status")).sum();
+            assert_eq!(stops, 0, "round {round}: {command:?}");
+        }
+        std::fs::remove_file(&dump).unwrap();
     }
     drop(monitors);
-    bench.expect_progress();
-    // What needs the registers of cores attaches a debugger, and leaves the cores as they were.
-    bench.run(["halt"]).expect(0);
-    bench.run(["cut"]).expect(0).expect_out("certificate of halt");
-    bench.run(["resume"]).expect(0);
     bench.expect_progress();
 }
 

@@ -6,6 +6,7 @@ mod wire;
 use crate::boards::{LIMIT, boards_on, firmware, start, wait_until};
 use anyhow::Context as _;
 use qemu_probe::Machine;
+use std::time::{Duration, Instant};
 use stillpoint::{Node, NodeAddress, System};
 use stillpoint_core::{Command, HaltId};
 use wire::{Doing, Sort, Which, Wire};
@@ -218,4 +219,40 @@ fn a_board_whose_peer_disappeared_halts_and_resumes_without_it() -> anyhow::Resu
         system.release(ON_A, halt, LIMIT)?;
     }
     Ok(())
+}
+
+/// Halts all nodes over a link that passes nothing. They park all the same, and the report says whose markers are missing.
+fn halt_without_a_link(system: &mut System) -> anyhow::Result<()> {
+    let limit = Duration::from_secs(3);
+    let began = Instant::now();
+    let halted = system.halt_all(None, limit)?;
+    let took = began.elapsed();
+    // A halt is given up after the limit without progress.
+    anyhow::ensure!(halted.took.reached < limit && took < 6 * limit, "it took {took:?}: {:?}", halted.took);
+    assert!(halted.nodes.iter().all(|(_, _, node)| is_parked_in(node, halted.halt)), "{halted:?}");
+    assert!(halted.lost.is_empty() && !halted.is_certified(), "{halted:?}");
+    let mut late: Vec<_> = halted.waiting.iter().map(|late| (late.node.as_str(), late.why.as_str())).collect();
+    late.sort_unstable();
+    // The ends of the link are the cores 0 of the boards.
+    assert_eq!(late, [("left0", "parked, no marker from right0"), ("right0", "parked, no marker from left0")]);
+    Ok(())
+}
+
+#[test]
+fn nodes_at_a_link_that_is_cut_while_they_run_park_and_are_named_with_the_missing_marker() -> anyhow::Result<()> {
+    let mut ring = Ring::start(&[])?;
+    [0, 1].into_iter().for_each(|to| ring.wire.set(to, Doing::Discarding));
+    halt_without_a_link(&mut ring.system)?;
+    // What is missing arrives when the link works again.
+    [0, 1].into_iter().for_each(|to| ring.wire.set(to, Doing::Passing));
+    let halt = ring.system.wait_parked(LIMIT)?;
+    ring.release(ON_B, halt)
+}
+
+#[test]
+fn nodes_at_a_link_that_was_never_there_park_and_are_named_with_the_missing_marker() -> anyhow::Result<()> {
+    let (wire, ends) = Wire::new(&[])?;
+    [0, 1].into_iter().for_each(|to| wire.set(to, Doing::Discarding));
+    let (_machines, mut system) = boards_on("token_ring", ends, [&[], &[]])?;
+    halt_without_a_link(&mut system)
 }

@@ -9,7 +9,7 @@ use std::mem::{offset_of, size_of};
 use stillpoint_core::control::{CommandError, CommandWords, ControlBlock, StateCode};
 use stillpoint_core::log::Recording;
 use stillpoint_core::predicate::{Detector, Generation, Plan, SlotId};
-use stillpoint_core::{Command, EventKind, HaltId};
+use stillpoint_core::{Command, EventKind, HaltId, PortSet};
 
 const DOCUMENT: &str = include_str!("../../docs/WIRE.md");
 
@@ -135,7 +135,7 @@ fn the_table_of_commands_numbers_them_as_the_host_does() {
         ("continue", Command::Continue),
         ("record", Command::Record(Recording::OFF)),
         ("install", install),
-        ("enable", Command::Enable { slot, generation }),
+        ("enable", Command::Enable { slot, generation, silent: PortSet::EMPTY }),
         ("remove", Command::Remove { slot }),
         ("report", Command::Report),
         ("plan", Command::Plan { slot, generation, plan: Plan::NOTHING }),

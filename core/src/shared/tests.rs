@@ -1,7 +1,9 @@
 //! The protocol alone, between nodes that exchange messages, and against an order computed in another way.
 use super::*;
 use crate::predicate::{Detector, Generation, Op, ProgramBuilder, Relation, SlotId};
-use crate::{Command, Direction, Effects, Event, EventKind, HaltId, Input, Node, PortId, StampKind, StepError, Then};
+use crate::{
+    Command, Direction, Effects, Event, EventKind, HaltId, Input, Node, PortId, PortSet, StampKind, StepError, Then,
+};
 use AccessKind::{Read, Write};
 use stillpoint_test::test;
 
@@ -136,7 +138,7 @@ fn stages_of_causal_predicates_travel_with_what_is_written() {
     for (node, stage) in [(0, 1), (1, 2), (2, 2)] {
         let program = ProgramBuilder::new(2).push_condition_term(stage, 1, &when(0)).finish().unwrap();
         let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
-        for command in [install, Command::Enable { slot, generation }] {
+        for command in [install, Command::Enable { slot, generation, silent: PortSet::EMPTY }] {
             let _ = nodes[node].step(Input::Command(command)).unwrap();
         }
     }

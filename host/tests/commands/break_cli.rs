@@ -217,6 +217,50 @@ fn what_can_be_promised_is_the_same_from_boards_a_dump_and_a_recording() {
     assert!(!events.is_empty() && events.iter().all(|line| line.contains("token_ring.rs:")), "{shown}");
 }
 
+/// What is wrong with the sources or with the event is said in a sentence, and nothing is armed.
+#[test]
+fn a_simultaneous_event_that_cannot_be_understood_arms_nothing() {
+    let bench = Bench::running("token_ring");
+    let lap = "left0.lap == 4 === right1.lap == 5";
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target-agent/examples/token_ring.rs");
+    let text = std::fs::read_to_string(source).unwrap();
+    let copy = bench.path("elsewhere/examples/token_ring.rs");
+    std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    let refused = |event: &str, text: &str, why: &str| {
+        std::fs::write(&copy, text).unwrap();
+        let error = bench.run(["break", event, "--source", "elsewhere"]).expect(2).err;
+        assert!(error.contains(why), "{error}");
+        assert_eq!(list(&bench), "no breakpoint is armed\n", "{why}");
+    };
+    let line = text.lines().position(|line| line.contains("fn pass")).expect("the demo has it") + 1;
+    refused(lap, &text.replacen("fn pass", "fn (pass", 1), &format!("token_ring.rs:{line} does not parse"));
+    refused(lap, &("\n".repeat(20) + &text), "is not the source of");
+    let hidden = text.replace("lap.set(", "library::set(&lap, ");
+    refused(lap, &hidden, "`set` gets a port, watch or function and is not in the sources");
+    let recursive = text.replace("lap.set(", "again(&lap, ") + "fn again(lap: &Watch, to: i32) { again(lap, to) }";
+    refused(lap, &recursive, "`again` calls itself");
+    refused("left0.lap == right1.lap === right1.lap == 5", &text, "cannot read a watch of right1");
+    refused("left0.lap == 4 === left0.holding == 1", &text, "two components are of one node");
+    refused(&["left0.lap == 4"; 9].join(" === "), &text, "an event has at most 8 components, this has 9");
+    std::fs::write(&copy, &text).unwrap();
+    bench.run(["break", lap, "--source", "elsewhere", "--no-wait"]).expect(0);
+    // One at a time: a second plan would take the place of the first.
+    let error = bench.run(["break", lap, "--no-wait"]).expect(2).err;
+    assert!(error.contains("breakpoint 0 is a simultaneous event, and nodes have room for one"), "{error}");
+    bench.run(["break", "rm", "all"]).expect(0);
+    bench.run(["break", lap, "--no-wait"]).expect(0);
+}
+
+/// A linked breakpoint's stages travel on the channels between its nodes only, and it fires as before.
+#[test]
+fn stages_of_a_linked_breakpoint_travel_only_between_its_nodes() {
+    let bench = Bench::running("token_ring");
+    let done = bench.run(["break", "left0:send(ring) -> right1.holding == 1", "--timeout", "60"]).expect(0);
+    assert!(done.err.contains("carried  by left0.out, right0.ring; 4 other channels carry nothing"), "{}", done.err);
+    assert!(done.out.contains("happened before") && done.out.contains("completed it"), "{}", done.out);
+    bench.run(["resume"]).expect(0);
+}
+
 /// How often the promised event is waited for: `FIRES`, or a few times.
 fn fires() -> u32 {
     std::env::var("FIRES").ok().and_then(|text| text.parse().ok()).unwrap_or(20)

@@ -9,7 +9,7 @@ use stillpoint::expr::{Directory, Resolved, compile, parse, resolve};
 use stillpoint::{BoardError, NodeAddress, System, SystemError};
 use stillpoint_core::control::{ControlLayout, Refusal, RefusalCode, StateCode};
 use stillpoint_core::predicate::{Detector, Generation, Op, ProgramBuilder, SlotId};
-use stillpoint_core::{Command, EventKind, NodeId};
+use stillpoint_core::{Command, EventKind, NodeId, PortSet};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -130,7 +130,8 @@ fn a_program_for_a_watch_or_a_port_that_does_not_exist_is_refused_by_the_node_it
     let port = ProgramBuilder::new(1).push_event_term(1, 1, EventKind::Send, Some(5)).finish()?;
     assert_eq!(install(port.as_bytes()), Some(Refusal { code: RefusalCode::NoSuchPort, value: 5 }));
     assert_eq!(install(&[0x11, 0x11, 2, 0x08, 0x10]), Some(Refusal { code: RefusalCode::BadProgram, value: 4 }));
-    let enable = system.command(at, &Command::Enable { slot: SlotId::ALL[2], generation: Generation(1) });
+    let enable = system
+        .command(at, &Command::Enable { slot: SlotId::ALL[2], generation: Generation(1), silent: PortSet::EMPTY });
     assert_eq!(refusal(enable).map(|refusal| refusal.code), Some(RefusalCode::NotInstalled));
     let good = ProgramBuilder::new(1).push_condition_term(1, 1, &[Op::Watch(0)]).finish()?;
     let (slot, generation, detector) = (SlotId::ALL[2], Generation(1), Detector::Causal);

@@ -188,7 +188,9 @@ fn command_in_words(command: &Command<'_>) -> String {
             let program = or_refused(Program::verify(program), |program| program.to_string());
             format!("install slot {}, generation {}, {detector:?}: {program}", slot.number(), generation.0)
         }
-        Command::Enable { slot, generation } => format!("enable slot {}, generation {}", slot.number(), generation.0),
+        Command::Enable { slot, generation, silent } => {
+            format!("enable slot {}, generation {}, silent {:#x}", slot.number(), generation.0, silent.0)
+        }
         Command::Remove { slot } => format!("remove slot {}", slot.number()),
         Command::Plan { slot, generation, plan } => {
             let carried: Vec<_> = plan.carriers.iter().map(|ports| ports.0).collect();

@@ -249,6 +249,42 @@ pub const GOALS: &[Goal] = &[
         idea: "keep the one comparison of a simple predicate beside its slot.",
     },
     Goal {
+        measure: "simultaneous event: what a send that carries a component takes more, instructions",
+        reference: "",
+        limit: Limit::AtMost(30.0),
+        section: Which::Target,
+        figure: |section| {
+            let carrying = section.number("simultaneous event armed: send that carries a component, 4 nodes")?;
+            Some(carrying - section.number("send, clock and stamp, 4 nodes")?)
+        },
+        cause: "the comparison that is armed is evaluated at every event of its node (about 40); bit and count are seven bytes behind a stamp of any length.",
+        idea: "evaluate a component only where its watch is set.",
+    },
+    Goal {
+        measure: "simultaneous event: what a receive of it takes more, instructions",
+        reference: "",
+        limit: Limit::AtMost(30.0),
+        section: Which::Target,
+        figure: |section| {
+            let carrying = section.number("simultaneous event armed: receive of it, 4 nodes")?;
+            Some(carrying - section.number("receive, clock and stamp, 4 nodes")?)
+        },
+        cause: "the recognising node evaluates its own comparison at every event; the stamp and what follows it are read once for their length and once for what they say.",
+        idea: "evaluate a component only where its watch is set, and read the length from the head alone.",
+    },
+    Goal {
+        measure: "simultaneous event: what a send on another port takes more, instructions",
+        reference: "",
+        limit: Limit::AtMost(2.0),
+        section: Which::Target,
+        figure: |section| {
+            let beside = section.number("simultaneous event armed: send on a port that carries nothing, 4 nodes")?;
+            Some(beside - section.number("send, clock and stamp, 4 nodes")?)
+        },
+        cause: "an armed slot is looked at.",
+        idea: "keep slots without terms out of the set that is looked at.",
+    },
+    Goal {
         measure: "mailbox round trip, percent of the one without the kit",
         reference: "",
         limit: Limit::AtMost(150.0),

@@ -41,6 +41,7 @@ mod spans;
 mod spans_tests;
 mod view;
 
+pub use causality::CausalityStream;
 pub use event::{Event, EventId, Past, Why};
 pub use event_name::EventNameError;
 pub use file::envelope as frame;

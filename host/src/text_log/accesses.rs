@@ -74,7 +74,7 @@ mod tests {
     use stillpoint_trace::Sketch;
 
     fn access(kind: AccessKind, version: u8) -> Event {
-        let value = AccessValue { kind, race: false, version, place: 0 }.to_bits();
+        let value = AccessValue { kind, race: false, version, reads: 0, place: 0 }.to_bits();
         Event { kind: EventKind::Access, arg: 5, value }
     }
 

@@ -4,6 +4,7 @@
 //! others as well: a read on the write that it sees, a write on the write and the reads before it. [`History::causality`]
 //! adds these dependences. Races are what synchronisation leaves unordered, so they are looked for without them.
 mod serial;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use serial::Accesses;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use stillpoint_core::EventKind;
+pub use stream::CausalityStream;
 
 impl History {
     /// The same events ordered by causality: each comes after what it depends on through messages, calls and shared objects.

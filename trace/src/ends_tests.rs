@@ -215,3 +215,33 @@ fn what_comes_after_the_end_through_an_object_is_left_out() {
         assert_eq!(beyond, if end == 1 { 4 } else { 0 });
     }
 }
+
+/// Whatever else is not known of it: a message whose record was dropped does not bring it back.
+#[test]
+fn what_lies_beyond_the_end_stays_there_when_more_is_missing() {
+    let mut sketch = crate::Sketch::new(&["a", "b", "c"]);
+    for node in 0..3 {
+        sketch.local(node, 9);
+    }
+    sketch.message(0, 1);
+    let dropped = sketch.send(2, 1);
+    let after = sketch.local(2, 9);
+    sketch.receive(2, 1);
+    sketch.local(1, 1);
+    let (mut logs, mut items) = (Logs::of(sketch.history()), Vec::new());
+    for (node, item) in sketch.items() {
+        let Item::Record(record) = &item else { continue };
+        logs.happens(node, record);
+        let is_lost = (node, record.number.0) == (2, dropped.number);
+        if is_lost || node == 0 && record.number.0 > 1 {
+            continue;
+        }
+        if (node, record.number.0) == (2, after.number) {
+            items.extend([(2, Item::Gap(1)), (2, logs.sync(node, record, false, 2, false))]);
+        }
+        items.push((node, item));
+    }
+    let history = recorded(&(sketch.header().clone(), items));
+    let beyond = history.events.iter().filter(|event| crate::local::is_beyond(event)).map(|event| event.id.node);
+    assert_eq!(beyond.collect::<Vec<_>>(), [1, 1, 1], "{:?}", history.events);
+}

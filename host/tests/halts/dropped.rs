@@ -9,7 +9,7 @@ use qemu_probe::Machine;
 use std::time::{Duration, Instant};
 use stillpoint::{Node, NodeAddress, System};
 use stillpoint_core::{Command, HaltId};
-use wire::{Doing, Sort, Wire};
+use wire::{Doing, Sort, Which, Wire};
 
 const ON_A: NodeAddress = NodeAddress { board: 0, core: 0 };
 const ON_B: NodeAddress = NodeAddress { board: 1, core: 1 };
@@ -148,7 +148,8 @@ fn a_halt_during_a_retransmission_finds_the_message_in_flight() -> anyhow::Resul
 #[test]
 fn halts_are_proven_and_nothing_is_lost_though_uarts_overrun_and_miss_stop_bits() -> anyhow::Result<()> {
     let mut ring = Ring::start(&[])?;
-    for doing in [Doing::Overrunning, Doing::Misframing] {
+    let which = [Which::OneInEight, Which::EveryThird];
+    for doing in which.into_iter().flat_map(|which| [Doing::Overrunning(which), Doing::Misframing(which)]) {
         let before = [0, 1].map(|to| ring.wire.dropped(to));
         [0, 1].iter().for_each(|to| ring.wire.set(*to, doing));
         for (cycle, from) in [ON_A, ON_B, ON_A, ON_B].into_iter().enumerate() {

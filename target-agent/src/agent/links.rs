@@ -31,6 +31,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 
     /// How long the serial links of this core need not be served if nothing comes in, at most `limit`.
     pub(super) fn links_rest(&self, limit: Counts<u32>) -> Counts<u32> {
+        if mutated(Mutant::SleepPastTimers) {
+            return limit;
+        }
         let now = link_time::<P>();
         let dues = self.links().filter_map(|link| link.due_in(now)).map(|left| left.counts().0);
         Counts(dues.fold(limit.0.into(), u64::min) as u32)

@@ -307,7 +307,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> ParkedAg
         if moved {
             self.publish();
         }
-        commanded || moved
+        (commanded || moved) && !mutated(Mutant::SleepWithoutALastLook)
     }
 
     fn is_over(&self) -> bool {

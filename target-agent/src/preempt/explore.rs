@@ -126,4 +126,6 @@ mutants! {
     a_halt_inside_a_pump_is_found: HaltInsidePump,
     a_control_block_written_with_interrupts_open_is_found: UnmaskedPublish,
     a_bell_silenced_before_the_sleep_is_found: BellsSilencedBeforeSleep,
+    a_sleep_without_a_last_look_is_found: SleepWithoutALastLook,
+    a_sleep_that_no_timer_ends_is_found: SleepPastTimers,
 }

@@ -1,7 +1,8 @@
 //! Causality while it runs: the same order as [`History::causality`](crate::History::causality), event by event.
 use super::serial::{Access, Serial, nodes_of};
+use super::{beyond, graver, with};
 use crate::order::clock::{merge, newer};
-use crate::{Event, Header, Past, Why};
+use crate::{Event, Header, Why};
 use std::collections::{BTreeMap, VecDeque};
 use stillpoint_core::{EventKind, EventNumber};
 
@@ -99,7 +100,7 @@ impl Known {
         } else {
             merge(&mut self.clock, clock);
         }
-        self.taint = self.taint.or(taint);
+        self.taint = graver(self.taint, taint);
     }
 }
 
@@ -264,7 +265,8 @@ impl CausalityStream {
     /// Gives out the next event of a node with all that it knows.
     fn give_out(&mut self, node: usize, forced: Option<Why>, each: Each<'_>) {
         let Some(Waiting { mut event, clock: sync, place }) = self.nodes[node].queue.pop_front() else { return };
-        let mut known = Known { clock: self.nodes[node].clock.clone(), taint: self.nodes[node].taint.or(forced) };
+        let taint = graver(beyond(&event), self.nodes[node].taint.or(forced));
+        let mut known = Known { clock: self.nodes[node].clock.clone(), taint };
         merge(&mut known.clock, &sync);
         for other in (0..sync.len()).filter(|other| *other != node) {
             if newer(sync[other], self.nodes[node].sync[other]) {
@@ -280,15 +282,13 @@ impl CausalityStream {
             self.access(&event, place, &mut known);
         }
         let Known { clock, taint } = known;
-        if let Some(why) = taint.filter(|_| event.past == Past::Known) {
-            event.past = Past::Unknown { why };
-        }
+        event.past = with(event.past, taint);
         let of = &mut self.nodes[node];
         let tells = |at: usize| {
             let told = of.extra.back().map_or(0, |extra| extra.clock[at]);
             newer(clock[at], sync[at]) && newer(clock[at], told)
         };
-        let is_news = (0..clock.len()).any(tells) || taint.is_some() && of.taint.is_none();
+        let is_news = (0..clock.len()).any(tells) || taint != of.taint;
         if is_news {
             of.extra.push_back(Extra { number: event.id.number, clock: clock.clone(), taint });
         }

@@ -39,10 +39,28 @@ pub enum Doing {
     Withholding(Sort),
     /// Nothing passes.
     Discarding,
-    /// One frame in eight loses its second half, its end included, as in a UART whose bytes nobody fetches in time.
-    Overrunning,
-    /// In one frame in eight a byte is read with wrong bits and as a break, as by a UART that misses a stop bit.
-    Misframing,
+    /// Such frames lose their second half, their end included, as in a UART whose bytes nobody fetches in time.
+    Overrunning(Which),
+    /// In such frames a byte is read with wrong bits and as a break, as by a UART that misses a stop bit.
+    Misframing(Which),
+}
+
+/// The frames that a wire spoils.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// One in eight, at irregular intervals.
+    OneInEight,
+    /// Exactly every third. Such a loss could meet every repetition of the same frame.
+    EveryThird,
+}
+
+impl Which {
+    fn spoils(self, frame: u32) -> bool {
+        match self {
+            Self::OneInEight => frame.wrapping_mul(2_654_435_761) >> 29 == 0,
+            Self::EveryThird => frame.is_multiple_of(3),
+        }
+    }
 }
 
 /// One direction of the wire.
@@ -131,7 +149,7 @@ impl Way {
         let sort = decoded.and_then(|(header, first)| self.sort(header, first.copied()));
         match self.doing {
             _ if !ends => length,
-            Doing::Passing | Doing::Overrunning | Doing::Misframing => length,
+            Doing::Passing | Doing::Overrunning(_) | Doing::Misframing(_) => length,
             Doing::Dropping(wanted) if sort == Some(wanted) => {
                 (self.doing, self.dropped) = (Doing::Passing, self.dropped + 1);
                 0
@@ -155,14 +173,10 @@ impl Way {
     /// Changes the bytes of a whole frame as a UART in trouble does.
     fn spoil(&mut self, frame: &mut Vec<u8>) {
         self.frames += 1;
-        // One in eight, irregularly: a regular loss may meet every repetition of the same frame.
-        if self.frames.wrapping_mul(2_654_435_761) >> 29 != 0 {
-            return;
-        }
         let middle = frame.len() / 2;
         match self.doing {
-            Doing::Overrunning => frame.truncate(middle),
-            Doing::Misframing => {
+            Doing::Overrunning(which) if which.spoils(self.frames) => frame.truncate(middle),
+            Doing::Misframing(which) if which.spoils(self.frames) => {
                 frame[middle] = frame[middle] >> 1 | 0x80;
                 frame.insert(middle, 0);
             }

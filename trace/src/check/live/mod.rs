@@ -11,8 +11,9 @@ mod watched;
 use super::model::{Check, Model, ModelError, Rule};
 use super::resolve;
 use crate::expr::Directory;
+use crate::local::is_beyond;
 use crate::pattern::Pattern;
-use crate::{CausalityStream, Event, EventId, Header, Past};
+use crate::{CausalityStream, Event, EventId, Header};
 use rules::{Decision, LiveRule, Now, never, pred};
 use watched::{NodeState, Watched};
 
@@ -181,7 +182,7 @@ impl Live {
 
     /// The next event in causal order.
     fn decide(&mut self, event: &Event, clock: &[u32], found: &mut Vec<Violation>) {
-        if !event.counts() || matches!(event.past, Past::Unknown { why: crate::Why::After(_) }) {
+        if !event.counts() || is_beyond(event) {
             return;
         }
         let node = usize::from(event.id.node);

@@ -15,6 +15,7 @@ mod plan;
 mod program;
 mod recognition;
 mod stability;
+mod stages;
 mod text;
 
 pub use extract::{ExtractError, Extracted, Node, Note, Place, Port, Source, extract, modules};
@@ -27,4 +28,5 @@ pub use program::{
 };
 pub use recognition::{Component, Hold, Obstacle, Point, Recognition, recognise};
 pub use stability::{Change, Class, Release, stability};
+pub use stages::carriers_of_stages;
 pub use text::TextError;

@@ -199,7 +199,7 @@ fn way(program: &Program, flow: &Flow, first: ChannelId, to: NodeId) -> Option<V
 }
 
 /// Whether what is taken from one channel may be followed by a send on the other.
-fn passes_on(program: &Program, flow: &Flow, from: ChannelId, to: ChannelId) -> bool {
+pub(crate) fn passes_on(program: &Program, flow: &Flow, from: ChannelId, to: ChannelId) -> bool {
     program.statements_with(Action::Receive(from)).any(|receive| {
         program
             .statements_with(Action::Send(to))
@@ -266,7 +266,10 @@ fn following(program: &Program, from: StatementId) -> Option<StatementId> {
     None
 }
 
-fn channels_of(program: &Program, which: impl Fn(&crate::Channel) -> bool) -> impl Iterator<Item = ChannelId> {
+pub(crate) fn channels_of(
+    program: &Program,
+    which: impl Fn(&crate::Channel) -> bool,
+) -> impl Iterator<Item = ChannelId> {
     let all = program.channels().iter().enumerate().filter(|(_, channel)| which(channel));
     all.map(|(at, _)| ChannelId(at as u32)).collect::<Vec<_>>().into_iter()
 }

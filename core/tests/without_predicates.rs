@@ -3,7 +3,9 @@
 
 use stillpoint_core::control::{Refusal, RefusalCode};
 use stillpoint_core::predicate::{Carry, Detector, Generation, InstallError, ProgramBuilder, Reached, SlotId};
-use stillpoint_core::{Command, Direction, Event, EventKind, Input, Node, NodeId, PortId, StampKind, StepError};
+use stillpoint_core::{
+    Command, Direction, Event, EventKind, Input, Node, NodeId, PortId, PortSet, StampKind, StepError,
+};
 
 const SLOT: SlotId = SlotId::ALL[0];
 const FIRST: Generation = Generation(1);
@@ -25,7 +27,9 @@ fn an_installation_is_refused_with_a_code_of_its_own_and_changes_nothing() {
     let refused = node.step(Input::Command(install)).unwrap_err();
     assert_eq!(refused, StepError::Install(InstallError::NotBuiltIn));
     assert_eq!(Refusal::from(refused).code, RefusalCode::NoPredicates);
-    assert!(node.step(Input::Command(Command::Enable { slot: SLOT, generation: FIRST })).is_err());
+    assert!(
+        node.step(Input::Command(Command::Enable { slot: SLOT, generation: FIRST, silent: PortSet::EMPTY })).is_err()
+    );
     let _ = node.step(Input::Command(Command::Remove { slot: SLOT })).unwrap();
     assert_eq!(node, before);
 }

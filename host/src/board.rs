@@ -1,5 +1,5 @@
 //! One debug probe's worth of nodes.
-use crate::dump::Saved;
+use crate::dump::{Registers, Saved};
 use crate::quiet::Quiet;
 use crate::ring::{FilledRing, RawRing};
 use crate::{Firmware, Memory, MemoryError, Node, Session, SessionError};
@@ -24,6 +24,9 @@ pub enum BoardError {
     /// The control block changed whenever it was read.
     #[error("core {0} keeps changing its control block: it may be running wild")]
     Unsteady(usize),
+    /// The core was stopped while it wrote the control block.
+    #[error("core {0} stands in the middle of writing its control block: it or its machine was stopped there")]
+    HalfWritten(usize),
     /// The command cannot be sent.
     #[error(transparent)]
     Encode(#[from] CommandError),
@@ -121,6 +124,8 @@ impl Memory for Reach {
 /// How long a control block that changes is read again. A core may be interrupted in the middle of writing it.
 const STEADY_LIMIT: Duration = Duration::from_secs(5);
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// How long a core that halts in the middle of a link's pump may take to end it.
+const PUMP_LIMIT: Duration = Duration::from_millis(20);
 
 impl Board {
     /// Finds the control blocks of a board with `cores` cores, waiting for firmware that has only just started.
@@ -149,6 +154,14 @@ impl Board {
     pub(crate) fn saved(saved: Saved, firmware: Firmware) -> Result<Self, BoardError> {
         let cores = saved.stopped.len();
         Self::find(Reach::Saved(Box::new(saved)), firmware, cores, Duration::ZERO)
+    }
+
+    /// Whether the agent of the first core says that it is in this image.
+    pub(crate) fn is_running(memory: &mut dyn Memory, firmware: &Firmware) -> Result<bool, BoardError> {
+        let mut words = [0; ControlLayout::IMAGE / 4 + 1];
+        memory.read(firmware.shared, &mut words)?;
+        let is_block = words.first_chunk().is_some_and(|header| ControlLayout::read(*header).is_ok());
+        Ok(is_block && words.last().copied() == firmware.image_id)
     }
 
     fn find(mut reach: Reach, firmware: Firmware, cores: usize, limit: Duration) -> Result<Self, BoardError> {
@@ -220,6 +233,46 @@ impl Board {
         match &mut self.reach {
             Reach::Session(session) => Ok(session.as_mut()),
             Reach::Quiet(_) | Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => Err(SessionError::NoRegisters),
+        }
+    }
+
+    /// The registers of a core that its agent keeps where it stands; `None` if the core runs, or its agent has not saved them.
+    ///
+    /// # Panics
+    /// When the board has no such core.
+    pub(crate) fn saved_registers(&mut self, core: usize) -> Result<Option<Registers>, BoardError> {
+        let target = match &mut self.reach {
+            Reach::Quiet(quiet) => quiet.target().ok(),
+            Reach::Session(session) => Some(session.probe().target().clone()),
+            Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => None,
+        };
+        let Some(core_type) = target.and_then(|target| crate::chip::core_type(&target, core)) else { return Ok(None) };
+        let node = self.node(core)?;
+        Ok(node.registers.map(|saved| Registers::saved(core_type, &saved, node.fault.as_ref())))
+    }
+
+    /// Whether the agents of all cores keep them where they stand and have saved their registers.
+    pub(crate) fn stands_by_its_agents(&mut self) -> Result<bool, BoardError> {
+        let until = Instant::now() + PUMP_LIMIT;
+        for core in 0..self.cores() {
+            // A node that halts while it pumps a link says so before its core stands.
+            while self.saved_registers(core)?.is_none() {
+                let stands = matches!(self.node(core)?.state, Some(StateCode::Draining | StateCode::Parked));
+                if !stands || Instant::now() > until {
+                    return Ok(false);
+                }
+                crate::poll::pause();
+            }
+        }
+        Ok(true)
+    }
+
+    /// The RAM of its chip.
+    pub(crate) fn ram(&mut self) -> Result<Vec<std::ops::Range<u64>>, SessionError> {
+        match &mut self.reach {
+            Reach::Quiet(quiet) => quiet.target().map(|target| crate::chip::ram(&target)),
+            Reach::Session(session) => Ok(session.ram()),
+            Reach::Memory(_) | Reach::Saved(_) | Reach::Lost => Err(SessionError::NoRegisters),
         }
     }
 
@@ -311,28 +364,10 @@ impl Board {
     /// When the board has no such core.
     pub fn node(&mut self, core: usize) -> Result<Node, BoardError> {
         let (address, layout) = self.layouts[core];
-        let mut words = vec![0; layout.size / 4];
-        let until = Instant::now() + STEADY_LIMIT;
-        let mut header = Ok(layout);
-        while Instant::now() < until {
-            self.reach.memory().read(address, &mut words)?;
-            let mut after = [0];
-            self.reach.memory().read(address + ControlLayout::REVISION as u32, &mut after)?;
-            let before = words[ControlLayout::REVISION / 4];
-            // A board that is just being reset has no block, and one that was scribbled over never has again.
-            header = words.first_chunk().map_or(Err(HeaderError::ImpossibleShape), |words| ControlLayout::read(*words));
-            if header == Ok(layout) && before & 1 == 0 && before == after[0] {
-                let node = Node::parse(&layout, &words);
-                self.learn_name(core, node.name);
-                return Ok(node);
-            }
-            crate::poll::pause();
-        }
-        match header {
-            Ok(found) if found == layout => Err(BoardError::Unsteady(core)),
-            Ok(_) => Err(BoardError::Header { core, source: HeaderError::ImpossibleShape }),
-            Err(source) => Err(BoardError::Header { core, source }),
-        }
+        let words = crate::steady::read(self.reach.memory(), (core, address), layout, STEADY_LIMIT)?;
+        let node = Node::parse(&layout, &words);
+        self.learn_name(core, node.name);
+        Ok(node)
     }
 
     /// Whether no control block is half written: cores that were stopped may have been in the middle of it.

@@ -12,6 +12,7 @@ use crate::tasks::TaskReport;
 use crate::{Cut, CutError, Node, NodeAddress, Port, System, SystemError};
 use serde::Serialize;
 use std::time::{Duration, Instant};
+use stillpoint_core::link::Ledger;
 use stillpoint_core::{Direction, EventNumber, NodeId};
 
 /// A halted system, as the user sees it.
@@ -93,14 +94,27 @@ pub struct ChannelLine {
 /// How long it may take until the frames that were on the wire when all nodes parked have arrived.
 const QUIET_LIMIT: Duration = Duration::from_secs(5);
 
+/// How long links must have moved nothing, where they carry messages that the peer has not acknowledged: it may have no room
+/// for them. A frame takes 9 ms at 115200 baud.
+const CALM: Duration = Duration::from_millis(30);
+
+/// What the data lanes of all links say, and whether one carries messages that its peer has not acknowledged. A message moves
+/// from one end to the other while a halted system is looked at.
+fn carried(cut: &Cut) -> (Vec<Ledger>, bool) {
+    let ledgers = cut.nodes.iter().flat_map(|node| &node.ports).filter_map(|port| port.ledger);
+    let ledgers: Vec<Ledger> = ledgers.collect();
+    let is_on_the_way = ledgers.iter().any(|ledger| ledger.sent_first != ledger.sent_end);
+    (ledgers, is_on_the_way)
+}
+
 /// Whether the two ends of every link agree on what is between them.
 fn is_quiet(cut: &Cut) -> bool {
     !cut.channels().iter().any(|channel| matches!(channel, Err(CutError::Sessions(_))))
 }
 
 impl System {
-    /// Looks at a halted system. Boards stay as they are; while all nodes are parked their cores are stopped by the probe
-    /// for the moment that the look takes, and wait on as before.
+    /// Looks at a halted system. Boards stay as they are, and no core is stopped if the agent of each has saved its
+    /// registers; otherwise the probe stops the cores of that board for the moment that the look takes.
     pub fn cut_report(&mut self) -> Result<CutReport, SystemError> {
         self.at_rest(|system, cut| system.describe(cut, false))
     }
@@ -111,9 +125,15 @@ impl System {
         mut look: impl FnMut(&mut Self, &Cut) -> Result<R, SystemError>,
     ) -> Result<R, SystemError> {
         let until = Instant::now() + QUIET_LIMIT;
+        let (mut before, mut calm_since) = (Vec::new(), Instant::now());
         loop {
             let last = Instant::now() > until;
             let cut = self.read_cut()?;
+            let (ledgers, is_on_the_way) = carried(&cut);
+            if ledgers != before {
+                (before, calm_since) = (ledgers, Instant::now());
+            }
+            let is_calm = !is_on_the_way || calm_since.elapsed() > CALM;
             if !cut.nodes.iter().all(Node::is_parked) {
                 return look(self, &cut);
             }
@@ -122,15 +142,16 @@ impl System {
                 if !last && !system.is_steady()? {
                     return Ok(None);
                 }
-                let cut = system.read_cut()?;
-                if last || is_quiet(&cut) { look(system, &cut).map(Some) } else { Ok(None) }
+                let again = system.read_cut()?;
+                let stays = again.rings == cut.rings && carried(&again).0 == carried(&cut).0;
+                if last || is_quiet(&again) && stays { look(system, &again).map(Some) } else { Ok(None) }
             };
-            if (last || is_quiet(&cut))
+            if (last || is_quiet(&cut) && is_calm)
                 && let Some(found) = self.while_frozen(look)?
             {
                 return Ok(found);
             }
-            std::thread::yield_now();
+            crate::poll::pause();
         }
     }
 

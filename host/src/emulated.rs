@@ -5,7 +5,7 @@ mod machines;
 #[cfg(feature = "qemu")]
 pub use machines::{MachineState, Up, chips, down, state, up};
 #[cfg(feature = "qemu")]
-pub(crate) use machines::{chip, cores, live, open};
+pub(crate) use machines::{chip, cores, live, open, target};
 
 #[cfg(not(feature = "qemu"))]
 pub(crate) fn open(
@@ -30,6 +30,11 @@ pub(crate) fn cores(_: &crate::config::BoardConfig) -> Option<usize> {
 
 #[cfg(not(feature = "qemu"))]
 pub(crate) fn chip(_: &str) -> Result<crate::chip::Chip, crate::session::SessionError> {
+    Err(crate::session::SessionError::NotBuiltIn("qemu"))
+}
+
+#[cfg(not(feature = "qemu"))]
+pub(crate) fn target(_: &str) -> Result<probe_rs::config::Target, crate::session::SessionError> {
     Err(crate::session::SessionError::NotBuiltIn("qemu"))
 }
 

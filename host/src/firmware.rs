@@ -6,7 +6,7 @@ use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol a
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use stillpoint_core::control::VERSION_SYMBOL;
+use stillpoint_core::control::{self, VERSION_SYMBOL};
 use stillpoint_core::time::{CounterRate, TickRate};
 
 /// The symbol under which an instrumented firmware keeps its control blocks.
@@ -17,6 +17,9 @@ const COUNTER_HZ: &str = "STILLPOINT_COUNTER_HZ";
 
 /// The symbol of the rate of recorded ticks.
 const TICK_HZ: &str = "STILLPOINT_TICK_HZ";
+
+/// The symbols between which its vectors and its code are.
+const CODE: [&str; 2] = ["__vector_table", "__etext"];
 
 /// Why a file is not a firmware that can be debugged.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +75,8 @@ pub struct Firmware {
     pub shared: u32,
     /// What is loaded.
     pub image: Image,
+    /// What its agents say of the image they are in, if the file has what that is computed from.
+    pub(crate) image_id: Option<u32>,
     /// Its ELF file, in which the debug information is.
     pub path: PathBuf,
     /// The rate of the chip's counter, if the firmware says so.
@@ -104,7 +109,7 @@ impl Firmware {
             return Err(FirmwareError::NoSymbols(path.to_owned()));
         }
         let (mut shared, mut speaks_our_version, mut counter_rate, mut tick_rate) = (None, false, None, None);
-        let mut names = BTreeMap::new();
+        let (mut names, mut code) = (BTreeMap::new(), [None; 2]);
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };
             speaks_our_version |= name == VERSION_SYMBOL;
@@ -112,6 +117,10 @@ impl Firmware {
                 shared = Some(symbol.address() as u32);
             } else if name == COUNTER_HZ {
                 counter_rate = read_word(&file, symbol.address()).map(CounterRate);
+            } else if name == CODE[0] {
+                code[0] = Some(symbol.address() as u32);
+            } else if name == CODE[1] {
+                code[1] = Some(symbol.address() as u32);
             } else if name == TICK_HZ {
                 tick_rate = read_word(&file, symbol.address()).map(TickRate);
             } else if let Some((kind, name)) = split_name(name) {
@@ -122,7 +131,12 @@ impl Firmware {
         if !speaks_our_version {
             return Err(FirmwareError::OtherVersion { path: path.to_owned(), symbol: VERSION_SYMBOL });
         }
-        Ok(Self { shared, image: Image::of(&file), path: path.to_owned(), counter_rate, tick_rate, names })
+        let image = Image::of(&file);
+        let image_id = match code {
+            [Some(start), Some(end)] => image_id(&image, start..end),
+            _ => None,
+        };
+        Ok(Self { shared, image, image_id, path: path.to_owned(), counter_rate, tick_rate, names })
     }
 
     /// The wire version that an ELF file says it speaks, whichever it is.
@@ -166,6 +180,18 @@ impl Firmware {
 pub(crate) fn identity(elf: &[u8]) -> String {
     const CRC: crc::Crc<u64, crc::Table<16>> = crc::Crc::<u64, crc::Table<16>>::new(&crc::CRC_64_XZ);
     format!("{:016x}", CRC.checksum(elf))
+}
+
+/// What tells an image from others, from its code.
+fn image_id(image: &Image, code: Range<u32>) -> Option<u32> {
+    let length = code.end.checked_sub(code.start)? as usize;
+    let mut bytes = Vec::with_capacity(length);
+    while bytes.len() < length {
+        let piece = image.bytes_at(code.start + bytes.len() as u32).filter(|piece| !piece.is_empty())?;
+        bytes.extend_from_slice(&piece[..piece.len().min(length - bytes.len())]);
+    }
+    let words = bytes.as_chunks().0;
+    Some(control::image_id(words.len(), |at| u32::from_le_bytes(words[at])))
 }
 
 /// A word of the image.

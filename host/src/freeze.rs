@@ -1,4 +1,4 @@
-//! Stopping the cores of boards by the probe for a moment, to look at what lies still anyway.
+//! Looking at what lies still: by the agents of the cores, or because the probe stops them for the moment.
 use crate::{Board, SessionError, System, SystemError};
 
 /// Which cores of a board were stopped for a look, and are to go on after it.
@@ -6,12 +6,20 @@ use crate::{Board, SessionError, System, SystemError};
 pub(crate) struct Frozen(Vec<usize>);
 
 impl Board {
-    /// Stops every core that runs. A board without a probe stays as it is.
+    /// Stops every core that runs, unless their agents keep all of them where they stand and have saved their registers. A
+    /// board without a probe stays as it is.
     fn freeze(&mut self) -> Result<Frozen, SessionError> {
+        if matches!(self.stands_by_its_agents(), Ok(true)) {
+            return Ok(Frozen(Vec::new()));
+        }
+        let attaches = self.attached_session().is_none();
         let session = match self.session() {
             Err(SessionError::NoRegisters) => return Ok(Frozen(Vec::new())),
             session => session?,
         };
+        if attaches {
+            session.was_attached_for("a core does not stand by an agent that has saved its registers");
+        }
         let running: Vec<usize> =
             (0..).zip(session.halted()?).filter(|(_, halted)| !halted).map(|(core, _)| core).collect();
         for (index, core) in running.iter().enumerate() {
@@ -49,7 +57,7 @@ impl System {
     /// Looks at boards whose cores stand still for the moment, and lets them go on as they were, whatever the look brings.
     ///
     /// Only for a system that is parked: its cores do nothing then but wait for the host and keep their links up. They
-    /// wait with their interrupts masked, so nothing is lost, and a probe reads memory faster while nothing runs.
+    /// wait with their interrupts masked, so nothing is lost if the probe has to stop them to read their registers.
     pub(crate) fn while_frozen<R>(
         &mut self,
         look: impl FnOnce(&mut Self) -> Result<R, SystemError>,

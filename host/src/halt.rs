@@ -117,12 +117,12 @@ impl System {
         let began = Instant::now();
         let (nodes, lost) = self.sort(Vec::new());
         if lost.is_empty() && nodes.iter().all(|(_, _, node)| node.is_parked()) {
-            return self.await_halt(began, true, limit, Help::Never);
+            return self.await_halt(began, true, limit, Help::Never, true);
         }
         let everyone = nodes.iter().map(|(at, _, _)| *at).collect();
         self.begin(next_halt(&nodes), &at.map_or(everyone, |at| vec![at]))?;
         let help = if at.is_some() { MARKERS_ALONE } else { Duration::ZERO };
-        self.await_halt(began, false, limit, Help::After(help))
+        self.await_halt(began, false, limit, Help::After(help), true)
     }
 
     /// Halts all nodes by a command to one of them.
@@ -142,13 +142,13 @@ impl System {
         &mut self,
         limit: Duration,
     ) -> Result<(HaltId, Result<HaltProof, NoCertificate>), SystemError> {
-        self.await_halt(Instant::now(), false, limit, Help::After(Duration::ZERO))?.outcome(limit)
+        self.await_halt(Instant::now(), false, limit, Help::After(Duration::ZERO), true)?.outcome(limit)
     }
 
     /// Waits until no node that is in a halt waits for a marker, without commanding those that are not in it, as a resume does:
-    /// some may be parked alone.
+    /// some may be parked alone. Nothing is proven.
     pub(crate) fn wait_halted(&mut self, limit: Duration) -> Result<Halted, SystemError> {
-        self.await_halt(Instant::now(), false, limit, Help::Never)
+        self.await_halt(Instant::now(), false, limit, Help::Never, false)
     }
 
     /// Waits until markers have halted every node. Returns the halt.
@@ -156,7 +156,8 @@ impl System {
     /// # Errors
     /// A node did not halt within `limit`, or the halted state is not one consistent moment.
     pub fn wait_parked(&mut self, limit: Duration) -> Result<HaltId, SystemError> {
-        self.wait_halted(limit)?.certificate(limit).map(|proof| proof.halt)
+        let halted = self.await_halt(Instant::now(), false, limit, Help::Never, true)?;
+        halted.certificate(limit).map(|proof| proof.halt)
     }
 
     /// Begins a halt at these nodes, all at once, and does not wait for the others.
@@ -203,6 +204,26 @@ impl System {
         commanded
     }
 
+    /// Releases a halt at these nodes, all at once. One of them is enough: the others leave it by releases in band.
+    ///
+    /// # Errors
+    /// No node could be commanded; the first reason.
+    pub(crate) fn release_at(&mut self, at: &[NodeAddress], halt: HaltId) -> Result<(), SystemError> {
+        let mut failed = None;
+        for (board, answers) in self.command_together(at, &Command::Release(halt)).into_iter().enumerate() {
+            for answer in answers {
+                match answer {
+                    Ok(()) => return Ok(()),
+                    Err(source) => {
+                        let board = self.boards()[board].name().to_owned();
+                        failed = failed.or(Some(SystemError::Board { board, source }));
+                    }
+                }
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
     /// Gives nodes one command: written to all of them first, then all bells are rung, boards at the same time. Returns the
     /// answers of each board's nodes.
     fn command_together(&mut self, to: &[NodeAddress], command: &Command<'_>) -> Vec<Vec<Result<(), BoardError>>> {
@@ -238,13 +259,14 @@ impl System {
         })
     }
 
-    /// Waits until every node that can be reached is parked in one halt with all the markers it can get, and proves it.
+    /// Waits until every node that can be reached is parked in one halt with all the markers it can get, and proves it if asked.
     fn await_halt(
         &mut self,
         began: Instant,
         already: bool,
         limit: Duration,
         help: Help,
+        proves: bool,
     ) -> Result<Halted, SystemError> {
         let mut took = HaltTimes::default();
         let mut helps = help != Help::Never;
@@ -267,7 +289,7 @@ impl System {
                 took.drained = began.elapsed();
                 // If all of them stand, the proof says where a marker is missing.
                 let stands = nodes.iter().all(|(_, _, node)| node.is_parked() && node.last_halt == halt);
-                let proof = if lost.is_empty() && stands { Some(self.proof()?) } else { None };
+                let proof = if proves && lost.is_empty() && stands { Some(self.proof()?) } else { None };
                 took.proven = began.elapsed();
                 return Ok(Halted { halt, already, nodes, lost, waiting, proof, took });
             }

@@ -118,7 +118,7 @@ pub(crate) fn look(board: &BoardConfig) -> Result<Look, SessionError> {
 }
 
 /// The chips that probe-rs knows, with those that the system file describes for this board; and the one it has.
-fn target(board: &BoardConfig) -> Result<(Registry, Target), SessionError> {
+pub(crate) fn target(board: &BoardConfig) -> Result<(Registry, Target), SessionError> {
     let mut registry = Registry::from_builtin_families();
     if let Some(path) = &board.chip_description {
         let wrong = |error: &dyn fmt::Display| {

@@ -52,6 +52,7 @@ mod session;
 mod stamps;
 mod state;
 mod status;
+mod steady;
 mod system;
 pub mod tasks;
 pub mod text_log;

@@ -1,6 +1,8 @@
 //! A node as its control block describes it.
 use crate::Fault;
-use stillpoint_core::control::{BY_DEBUGGER, ControlLayout, PortBlock, SlotBlock, SlotState, StateCode};
+use stillpoint_core::control::{
+    BY_DEBUGGER, ControlLayout, PortBlock, SavedRegisters, SlotBlock, SlotState, StateCode,
+};
 use stillpoint_core::link::Ledger;
 use stillpoint_core::log::Recording;
 use stillpoint_core::predicate::{EvalContext, MAX_STAGES, SLOTS, WATCHES};
@@ -34,6 +36,8 @@ pub struct Node {
     pub delay: Counts,
     /// Its platform's counter when it stopped in its last halt.
     pub stopped: Counts,
+    /// The registers of its core, if its agent keeps the core where it stands and has saved them.
+    pub registers: Option<SavedRegisters>,
     /// Why it crashed, if it did.
     pub fault: Option<Fault>,
     /// The ports whose marker it could not deliver, as bits.
@@ -108,12 +112,16 @@ impl Node {
         let order_at = phase + 4 * 10;
         let count = ((word(order_at) & !BY_DEBUGGER) as usize).min(layout.nodes);
         let names = (0..8).flat_map(|index| word(order_at + 4 + 4 * index).to_le_bytes());
+        let state = StateCode::from_word(word(phase));
+        let stands = !matches!(state, None | Some(StateCode::Starting | StateCode::Running));
+        let registers = std::array::from_fn(|at| word(ControlLayout::REGISTERS + 4 * at));
         let watches = (0..stillpoint_core::predicate::WATCHES).map(|index| ControlLayout::WATCHES + 8 * index);
         Self {
             id: layout.node,
             name: word(ControlLayout::NAME) as u16,
             nodes: layout.nodes,
-            state: StateCode::from_word(word(phase)),
+            state,
+            registers: SavedRegisters::from_words(registers).filter(|_| stands),
             last_halt: HaltId(word(phase + 4) as u16),
             stamps: layout.stamps,
             time: long(phase + 24),

@@ -115,12 +115,18 @@ fn open_board(file: &SystemFile, config: &BoardConfig) -> Result<Board, OpenErro
             Likeness::Other => Err(OpenCause::OtherImage(config.firmware.clone())),
             Likeness::Blank => Err(OpenCause::Blank),
         };
+        // Agents that run say which image they are in. What stopped ones say may be older than what is on the board.
+        let says = |memory: &mut dyn Memory, halted: &[bool]| {
+            Ok::<_, BoardError>(!halted.contains(&true) && Board::is_running(memory, &firmware)?)
+        };
         // Firmware that does not run will not start while it is waited for.
         let is_stopped = |halted: Vec<bool>| halted.into_iter().all(|halted| halted);
         let limit = |stopped| if stopped { Duration::ZERO } else { START_LIMIT };
         let (opened, stopped) = match Session::open_quietly(file, config).map_err(|error| blame(file, config, error))? {
             Attached::Quiet(mut quiet, halted) => {
-                check(&mut quiet)?;
+                if !says(&mut quiet, &halted)? {
+                    check(&mut quiet)?;
+                }
                 let stopped = is_stopped(halted);
                 (Board::open_quietly(quiet, firmware, limit(stopped)), stopped)
             }

@@ -72,6 +72,11 @@ impl Quiet {
         self.board.cores()
     }
 
+    /// What probe-rs knows of its chip.
+    pub(crate) fn target(&self) -> Result<probe_rs::config::Target, SessionError> {
+        crate::chip::target(&self.config)
+    }
+
     pub(crate) fn halted(&self) -> Option<Vec<bool>> {
         self.board.halted()
     }

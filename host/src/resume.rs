@@ -49,7 +49,21 @@ impl System {
     /// halt of a single one. Then reads the nodes back, so that what it returns is what was seen afterwards.
     ///
     /// A halt that is still under way is waited for first: released too early, a late marker would park its receiver alone.
+    ///
+    /// # Errors
+    /// A board is missing or cannot be read: no node is released then, so that all stay at the moment they are halted at.
+    /// [`System::resume_partly`] releases the others.
     pub fn resume_all(&mut self, limit: Duration) -> Result<Resumed, SystemError> {
+        // Every board is asked before any of them goes on.
+        let (_, lost) = self.sort(self.missing.clone());
+        match lost.is_empty() {
+            true => self.resume_partly(limit),
+            false => Err(SystemError::NotAllThere(lost)),
+        }
+    }
+
+    /// The same for the boards that are there, whatever became of the others.
+    pub fn resume_partly(&mut self, limit: Duration) -> Result<Resumed, SystemError> {
         let began = Instant::now();
         let mut held = self.run_stopped()?;
         let mut add = |name: &String| {
@@ -66,8 +80,11 @@ impl System {
         if !halted.is_empty() {
             // Some may be parked alone, and then no newer halt will ever reach the rest: do not insist.
             let halted = self.wait_halted(limit.min(PATIENCE * 5))?;
-            if let Some((at, _, node)) = halted.nodes.iter().find(|(_, _, node)| node.is_parked()) {
-                self.command(*at, &Command::Release(node.last_halt))?;
+            // All at once. A node that an in-band release has reached before leaves the halt once.
+            let parked = halted.nodes.iter().filter(|(_, _, node)| node.is_parked());
+            if let Some((_, _, node)) = parked.clone().next() {
+                let parked: Vec<_> = parked.map(|(at, _, _)| *at).collect();
+                self.release_at(&parked, node.last_halt)?;
             }
             self.wait_released(halted.halt, limit)?;
         }

@@ -209,7 +209,12 @@ impl Session {
         &self.released
     }
 
-    /// Returns why the cores of a board behind a real probe were stopped for a moment, once.
+    /// Notes why cores had to be stopped to attach to the board.
+    pub(crate) fn was_attached_for(&mut self, why: &str) {
+        self.stopped = Some(why.to_owned());
+    }
+
+    /// Returns why the cores of the board were stopped for a moment, once.
     pub fn take_stopped(&mut self) -> Option<String> {
         self.stopped.take()
     }
@@ -233,9 +238,7 @@ impl Session {
     /// The RAM of the chip.
     #[must_use]
     pub fn ram(&self) -> Vec<std::ops::Range<u64>> {
-        let regions = self.memory.0.target().memory_map.iter();
-        let ram = regions.filter_map(|region| region.as_ram_region()).filter(|ram| !ram.is_alias);
-        ram.map(|ram| ram.range.clone()).collect()
+        crate::chip::ram(self.memory.0.target())
     }
 
     /// The session of probe-rs.

@@ -154,7 +154,7 @@ fn stand(board: &mut Board, core: usize) -> (NodeState, Option<HaltId>, Option<S
     let node = match board.node(core) {
         Ok(node) => node,
         // A debugger that has died may have stopped it anywhere.
-        Err(BoardError::Unsteady(_)) if is_stopped(board, core) => {
+        Err(BoardError::Unsteady(_) | BoardError::HalfWritten(_)) if is_stopped(board, core) => {
             let why = "in the middle of a report; let it go with `stillpoint run`";
             return (NodeState::Stopped, None, Some(why.into()));
         }

@@ -85,6 +85,9 @@ pub enum SystemError {
         /// Why.
         source: crate::SessionError,
     },
+    /// A board is missing or cannot be read, so no node was released.
+    #[error("nothing was resumed: {}", missing_boards(.0))]
+    NotAllThere(Vec<Lost>),
     /// Not every node came to where it should be.
     #[error("{} did not {what} within {limit:?}; see `stillpoint status`", waiting.join(", "))]
     TimeOut {
@@ -104,6 +107,11 @@ pub enum SystemError {
     /// Somebody wants no more of it.
     #[error("interrupted while waiting for {0}; the boards go on by themselves")]
     Interrupted(&'static str),
+}
+
+fn missing_boards(lost: &[Lost]) -> String {
+    let name = |Lost { board, nodes, why }: &Lost| format!("board {board} ({}) is missing: {why}", nodes.join(", "));
+    lost.iter().map(name).collect::<Vec<_>>().join("; ")
 }
 
 /// How long the links of parked nodes may take to come to rest.

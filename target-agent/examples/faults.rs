@@ -12,7 +12,7 @@
 //! starts the counter just before its wrap; `watchdog=fed` and `watchdog=starved` start a watchdog of five seconds, which
 //! the agent feeds in a park or does not; `links=2` joins the boards by a second link on UART 2, which is busy both ways;
 //! `ticks=handler` has a timer's interrupt handler on every core set a watch to its count, 500 times a second.
-//! What you see: `host/tests/faults.rs` and `host/tests/resets.rs` read it through the probe.
+//! What you see: `host/tests/halts/faults.rs` and `host/tests/halts/resets.rs` read it through the probe.
 #![no_std]
 #![no_main]
 

@@ -7,7 +7,7 @@
 //!   left1                                            right1      order or spoiled is counted as wrong.
 //! ```
 //! Words of the command line: `board=A` or `board=B`; `baud=1M`, else 115200; `calm` for a line without faults.
-//! What you see: `host/tests/link_soak.rs` prints the watches of each node: messages received, none of them wrong, and
+//! What you see: `host/tests/halts/link_soak.rs` prints the watches of each node: messages received, none of them wrong, and
 //! what the line did and the link made good: bytes spoiled, cuts, checksum errors, retransmissions.
 #![no_std]
 #![no_main]

@@ -10,7 +10,7 @@
 //! ```
 //! Words of the command line: `board=A` or `board=B`; `sabotage=` one of `lost-message`, `send-after-stop`,
 //! `missing-marker`, `duplicate`, `wrong-count`, `swap`, `repeat`, `lose`, or nothing; `at=far` for the link, else it happens in the mailbox.
-//! What you see: `host/tests/sabotage.rs` halts both boards and finds each of them out, and nothing without one.
+//! What you see: `host/tests/halts/sabotage.rs` halts both boards and finds each of them out, and nothing without one.
 #![no_std]
 #![no_main]
 

@@ -2,7 +2,7 @@
 //!
 //! That executor waits for an event (WFE), which QEMU answers at once: both cores poll all the time. It has no number of its
 //! core either; the host finds the core by its stack.
-//! What you see: `host/tests/print_cli.rs` reads it through the probe.
+//! What you see: `host/tests/looks/print_cli.rs` reads it through the probe.
 #![no_std]
 #![no_main]
 

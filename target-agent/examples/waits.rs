@@ -5,7 +5,7 @@
 //! `executor=raw` runs core 0 in embassy's own executor, which does not say on which core it is; `busy=yes` starts tasks of a
 //! pool that compute most of the time; `steps=yes` starts a task on each node that waits in many places, one after the other,
 //! and records which comes next.
-//! What you see: `host/tests/print_cli.rs` reads it through the probe.
+//! What you see: `host/tests/looks/print_cli.rs` reads it through the probe.
 #![no_std]
 #![no_main]
 

@@ -15,6 +15,8 @@ pub mod agent;
 #[path = "plain/agent.rs"]
 pub mod agent;
 pub mod channel;
+#[cfg(any(all(feature = "mps2-an521", target_os = "none"), test))]
+mod cmsdk_uart;
 mod core_bound;
 pub mod doorbell;
 #[cfg(target_os = "none")]

@@ -48,6 +48,10 @@ pub(crate) enum Mutant {
     UnmaskedPublish,
     /// A parked core silences its bells after it has looked, and then sleeps.
     BellsSilencedBeforeSleep,
+    /// A parked core sleeps though its last look found something.
+    SleepWithoutALastLook,
+    /// A parked core sleeps until something comes in, and no link's timer ends that.
+    SleepPastTimers,
 }
 
 /// Whether a fault of the past is put back. Never in firmware.

@@ -5,10 +5,11 @@ mod random;
 use proptest::prelude::*;
 use random::Shape;
 use stillpoint_analysis::{
-    Action, Class, Component, Hold, Point, Program, Recognition, Release, StatementId, plans, recognise,
+    Action, Builder, ChannelId, Class, Component, Hold, Point, Program, Recognition, Release, StatementId,
+    carriers_of_stages, plans, recognise,
 };
 use stillpoint_core::predicate::{Detector, Generation, Op, Plan, ProgramBuilder, Relation, SlotId};
-use stillpoint_core::{Command, PortSet};
+use stillpoint_core::{Command, EventKind, NodeId, PortSet};
 use stillpoint_tests::sim::{Lane, Setup, System, Violation};
 
 const SLOT: SlotId = SlotId::ALL[0];
@@ -93,7 +94,7 @@ impl<'a, const N: usize> Run<'a, N> {
             self.system.command(node, Command::Plan { slot, generation, plan })?;
         }
         for node in 0..N {
-            self.system.command(node, Command::Enable { slot, generation })?;
+            self.system.command(node, Command::Enable { slot, generation, silent: PortSet::EMPTY })?;
         }
         Ok(())
     }
@@ -297,6 +298,175 @@ fn a_sister_task_that_the_analysis_ignores_is_found_out() {
         parse("P: loop { send up; recv down }  P/two: loop { wait; set x }  Q: loop { recv up; set y; send down }");
     let [_, broken] = count(&program, ["x", "y"], &forged(&program, "up", "down", "y"), 300, 0, Mutant::None);
     assert!(broken > 0);
+}
+
+/// What a node looks for in a stage of a linked predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Term {
+    /// Its watch is 1.
+    Holds,
+    /// An event of this kind.
+    Event(EventKind),
+}
+
+/// For each stage the nodes that look for it, and for what; every node at most once in a stage.
+type Stages = Vec<Vec<(usize, Term)>>;
+
+/// Each firing: after how many steps, on which node, and at which of its events.
+type Firings = Vec<(usize, usize, u32)>;
+
+impl<const N: usize> Run<'_, N> {
+    /// Arms a linked predicate whose stages travel on these channels only.
+    fn arm_linked(&mut self, stages: &Stages, carriers: &[ChannelId]) -> Result<(), Violation> {
+        let (slot, generation, detector) = (SLOT, GENERATION, Detector::Causal);
+        let mut silent = [PortSet::EMPTY; N];
+        for (at, (channel, edge)) in self.program.channels().iter().zip(&self.system.channels).enumerate() {
+            if !carriers.contains(&ChannelId(at as u32)) {
+                let node = usize::from(channel.from.0);
+                silent[node] = silent[node].with(edge.name.out);
+            }
+        }
+        for node in 0..N {
+            let mut builder = ProgramBuilder::new(stages.len() as u8);
+            for (stage, (_, term)) in (1..)
+                .zip(stages)
+                .flat_map(|(stage, terms)| terms.iter().map(move |one| (stage, one)))
+                .filter(|(_, (of, _))| *of == node)
+            {
+                let holds = [Op::WatchCompare { watch: 0, relation: Relation::Equal, constant: 1 }];
+                builder = match term {
+                    Term::Holds => builder.push_condition_term(stage, 1, &holds),
+                    Term::Event(kind) => builder.push_event_term(stage, 1, *kind, None),
+                };
+            }
+            let program = builder.finish().expect("a few terms fit");
+            self.system.command(node, Command::Install { slot, generation, detector, program: program.as_bytes() })?;
+        }
+        for (node, silent) in silent.into_iter().enumerate() {
+            self.system.command(node, Command::Enable { slot, generation, silent })?;
+        }
+        Ok(())
+    }
+
+    /// Every firing of a linked predicate, also of those that come before markers reach everyone.
+    fn run_linked(mut self, stages: &Stages, carriers: &[ChannelId]) -> Result<Firings, Violation> {
+        self.system.start()?;
+        self.arm_linked(stages, carriers)?;
+        let (mut firings, mut left): (Firings, usize) = (Vec::new(), 800);
+        for at in 0.. {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            self.step()?;
+            if self.below(3) == 0 {
+                let (edge, lane) = (self.below(self.system.channels.len()), Lane::BOTH[self.below(2)]);
+                self.system.deliver(edge, lane)?;
+            }
+            for (node, _) in self.system.fired.iter().skip(firings.len()) {
+                firings.push((at, *node, self.system.members[*node].node.number().0));
+                left = left.min(60);
+            }
+        }
+        Ok(firings)
+    }
+}
+
+/// A random program of four nodes that never stop talking: every channel has a task that takes from it for ever and may send
+/// on, and every node one that sends by itself. Tasks set the node's watch now and then.
+fn chatty(below: &mut impl FnMut(usize) -> usize) -> Program {
+    let mut builder = Builder::default();
+    let mut channels = Vec::new();
+    for from in 0..4u8 {
+        for to in (0..4u8).filter(|to| *to != from) {
+            if channels.is_empty() || below(3) == 0 {
+                let name = format!("{from}{to}");
+                channels.push((from, to, builder.channel(&name, NodeId(from), NodeId(to))));
+            }
+        }
+    }
+    for node in 0..4u8 {
+        let watch = builder.watch(&format!("w{node}"), NodeId(node));
+        let out: Vec<_> = channels.iter().filter(|one| one.0 == node).map(|one| one.2).collect();
+        let taken = channels.iter().filter(|one| one.1 == node).map(|one| Action::Receive(one.2));
+        for first in taken.chain([Action::Wait]) {
+            let task = builder.task(NodeId(node), false);
+            let mut last = builder.entry(task);
+            let mut actions = vec![first];
+            actions.extend((below(3) == 0).then_some(Action::Write(watch)));
+            let sends = !out.is_empty() && (first == Action::Wait || below(2) == 0);
+            actions.extend(sends.then(|| Action::Send(out[below(out.len())])));
+            let mut head = None;
+            for action in actions {
+                let id = builder.statement(task, action);
+                builder.edge(last, id);
+                (head, last) = (head.or(Some(id)), id);
+            }
+            head.into_iter().for_each(|head| builder.edge(last, head));
+        }
+    }
+    builder.finish().expect("it keeps to the rules")
+}
+
+/// The firings of a random linked predicate on a random program of four nodes: with every channel, and with these.
+fn linked_firings(
+    seed: u64,
+    choose: impl Fn(&Program, Vec<ChannelId>) -> Vec<ChannelId>,
+) -> ([Firings; 2], [usize; 2]) {
+    let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut below = |most: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 11) as usize % most
+    };
+    let program = chatty(&mut below);
+    let count = 2 + below(2);
+    let mut stages: Stages = Vec::new();
+    for _ in 0..count {
+        let mut nodes: Vec<usize> = (0..program.nodes().len()).collect();
+        let terms = (0..1 + usize::from(below(4) == 0)).map(|_| {
+            let node = nodes.swap_remove(below(nodes.len()));
+            let kinds = [EventKind::Send, EventKind::Receive, EventKind::Watch];
+            (node, if below(2) == 0 { Term::Holds } else { Term::Event(kinds[below(3)]) })
+        });
+        stages.push(terms.collect());
+    }
+    let nodes: Vec<Vec<NodeId>> =
+        stages.iter().map(|terms| terms.iter().map(|(node, _)| NodeId(*node as u8)).collect()).collect();
+    let carriers = choose(&program, carriers_of_stages(&program, &nodes, &[]));
+    let all: Vec<_> = (0..program.channels().len() as u32).map(ChannelId).collect();
+    let nothing = Recognition { node: NodeId(0), points: Vec::new(), holds: Vec::new() };
+    let firings = [&all, &carriers].map(|carriers| {
+        let run = Run::<4>::new(&program, &[], &nothing, seed | 1);
+        run.run_linked(&stages, carriers).unwrap_or_else(|violation| panic!("{violation:?} with seed {seed}"))
+    });
+    (firings, [all.len() - carriers.len(), all.len()])
+}
+
+#[test]
+fn a_linked_predicate_fires_alike_when_only_channels_between_its_stages_carry() {
+    let (mut fired, mut silent, mut channels) = (0, 0, 0);
+    let runs = cases(1000).cases as usize;
+    for seed in 0..runs as u64 {
+        let ([all, some], [quiet, of]) = linked_firings(seed, |_, carriers| carriers);
+        assert_eq!(all, some, "seed {seed}");
+        fired += usize::from(!all.is_empty());
+        (silent, channels) = (silent + quiet, channels + of);
+    }
+    let seen = format!("{fired} of {runs} runs fired; {silent} of {channels} channels carried nothing");
+    println!("{seen}");
+    // Many expressions cannot fire: no message leads from one stage to the next.
+    assert!(fired * 5 > runs && silent * 3 > channels, "{seen}");
+}
+
+#[test]
+fn a_channel_that_the_analysis_forgets_between_stages_is_found_out() {
+    let forgets = |seed: u64| {
+        let ([all, some], _) = linked_firings(seed, |_, carriers| carriers.into_iter().skip(1).collect());
+        all != some
+    };
+    assert!((0..200).any(forgets));
 }
 
 /// Every case as many times as `CASES` says; about a second of them without it.

@@ -9,7 +9,7 @@ use std::mem::{offset_of, size_of};
 use stillpoint_core::control::{CommandError, CommandWords, ControlBlock, StateCode};
 use stillpoint_core::log::Recording;
 use stillpoint_core::predicate::{Detector, Generation, Plan, SlotId};
-use stillpoint_core::{Command, EventKind, HaltId};
+use stillpoint_core::{Command, EventKind, HaltId, PortSet};
 
 const DOCUMENT: &str = include_str!("../../docs/WIRE.md");
 
@@ -89,8 +89,8 @@ fn the_table_of_the_control_block_is_its_layout() {
     // The four words of the header are private; the example of the header holds them to their places.
     let mut layout = vec![(0, "magic"), (1, "version"), (2, "size"), (3, "shape")];
     layout.extend(words!(
-        revision phase last_halt markers_seen undelivered up refused time delay order log text bell name recording stopped watches clock ports
-        fault slots command answer
+        revision phase last_halt markers_seen undelivered up refused time delay order log text bell name recording stopped registers image watches clock
+        ports fault slots command answer
     ));
     layout.push((size_of::<Block>() / 4, "end"));
     let section = section("Control block");
@@ -135,7 +135,7 @@ fn the_table_of_commands_numbers_them_as_the_host_does() {
         ("continue", Command::Continue),
         ("record", Command::Record(Recording::OFF)),
         ("install", install),
-        ("enable", Command::Enable { slot, generation }),
+        ("enable", Command::Enable { slot, generation, silent: PortSet::EMPTY }),
         ("remove", Command::Remove { slot }),
         ("report", Command::Report),
         ("plan", Command::Plan { slot, generation, plan: Plan::NOTHING }),

@@ -9,6 +9,8 @@ mod concurrent;
 mod coverage;
 pub mod detect;
 pub mod diff;
+#[cfg(test)]
+mod ends_tests;
 mod event;
 mod event_name;
 pub mod export;
@@ -18,6 +20,8 @@ mod follow;
 mod history;
 pub mod learn;
 mod local;
+#[cfg(test)]
+mod logged;
 mod names;
 mod nearest;
 mod note;
@@ -41,6 +45,7 @@ mod spans;
 mod spans_tests;
 mod view;
 
+pub use causality::CausalityStream;
 pub use event::{Event, EventId, Past, Why};
 pub use event_name::EventNameError;
 pub use file::envelope as frame;

@@ -9,6 +9,8 @@ pub type Draw = (usize, u8, usize);
 
 /// A run of a few nodes, with the true order of its events.
 pub struct Run {
+    /// The run as it was drawn.
+    pub sketch: Sketch,
     pub history: History,
     /// For each event of the history, its node, its place there (from 1), and what the node's watch `x` is after it.
     pub events: Vec<(usize, usize, i32)>,
@@ -93,7 +95,7 @@ impl Run {
         let taken = drawn.iter().enumerate().filter_map(|(at, (.., from))| Some((to[(*from)?], to[at])));
         let messages = taken.collect();
         let (places, before_none) = (vec![(0, 0, 0); count], vec![vec![false; count]; count]);
-        let mut run = Self { events: places, before: before_none, messages, nodes, history };
+        let mut run = Self { sketch, events: places, before: before_none, messages, nodes, history };
         for at in 0..count {
             run.events[to[at]] = events[at];
             for other in 0..count {

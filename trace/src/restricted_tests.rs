@@ -1,8 +1,9 @@
 //! What checks, detection and races say of recordings that leave something out: neither a false failure nor a false all-clear.
 use crate::check::{Options, Source, Verdict, check, parse};
 use crate::detect::{Answer, Detection, detect};
+use crate::logged::Logs;
 use crate::races::Races;
-use crate::{BoardInfo, Builder, EventId, History, Item, NameInfo, Sketch, Sync};
+use crate::{BoardInfo, Builder, History, Item, NameInfo, Sketch};
 use stillpoint_core::log::Record;
 use stillpoint_core::{Event, EventKind};
 
@@ -32,46 +33,20 @@ fn told_twice() -> Sketch {
     sketch
 }
 
-/// The origin of a port with a message: for a receive, the event that sent it.
-fn origin(whole: &History, node: u8, record: &Record) -> u32 {
-    let at = whole.index_of(EventId { node, number: record.number.0 }).unwrap();
-    let partner = whole.events[at].partner.filter(|_| record.event.kind == EventKind::Receive);
-    partner.map_or(0, |partner| partner.number)
-}
-
 /// The same run as nodes with vector stamps log it that record only what `keeps` says.
 fn restricted(mut sketch: Sketch, keeps: impl Fn(u8, &Record) -> bool) -> History {
-    let whole = sketch.history();
+    let mut logs = Logs::of(sketch.history());
     for node in &mut sketch.header().nodes {
         node.vector_stamps = true;
     }
     let mut builder = Builder::new(sketch.header());
-    let mut told: Vec<Option<(u32, Vec<u32>)>> = vec![None; whole.width()];
-    let mut counts = vec![vec![0; 8]; whole.width()];
-    let mut origins = counts.clone();
     for (wall, (node, item)) in sketch.items().enumerate() {
-        let (Item::Record(record), at) = (&item, usize::from(node)) else { continue };
-        if let Some(message) = record.message {
-            counts[at][usize::from(record.event.arg)] = message;
-            origins[at][usize::from(record.event.arg)] = origin(&whole, node, record);
-        }
+        let Item::Record(record) = &item else { continue };
+        logs.happens(node, record);
         if !keeps(node, record) {
             continue;
         }
-        let number = record.number.0;
-        let clock = whole.clock(whole.index_of(EventId { node, number }).unwrap()).to_vec();
-        let before = match told[at].replace((number, clock.clone())) {
-            None => {
-                let (time, counts, origins) = (record.time, counts[at].clone(), origins[at].clone());
-                Item::Sync(Sync { mode: 1, with_causes: true, number, time, records: 0, clock, counts, origins })
-            }
-            Some((last, known)) => {
-                let changed = (0..clock.len()).filter(|place| *place != at && clock[*place] != known[*place]);
-                let differences = changed.clone().map(|place| clock[place] - known[place]).collect();
-                let changed = changed.fold(0, |mask, place| mask | 1 << place);
-                Item::Causes { skipped: number - last - 1, changed, differences }
-            }
-        };
+        let before = logs.causes(node, record).unwrap_or_else(|| logs.sync(node, record, true, 1, true));
         builder.push(node, wall as u64, before);
         builder.push(node, wall as u64, item);
     }
@@ -120,6 +95,34 @@ fn what_may_have_happened_unrecorded_is_no_failure_and_no_all_clear() {
     }
 }
 
+/// That a node recorded nothing more does not mean that its recording ended: it may do so on purpose.
+#[test]
+fn what_a_node_with_a_restricted_log_sends_last_is_not_taken_for_the_end_of_the_recording() {
+    let mut drawn = told_twice();
+    for _ in 0..3 {
+        drawn.local(1, 1);
+    }
+    let (mut logs, header) = (Logs::of(drawn.history()), drawn.header());
+    header.nodes.iter_mut().for_each(|node| node.vector_stamps = true);
+    let mut builder = Builder::new(header);
+    for (wall, (node, item)) in drawn.items().enumerate() {
+        let Item::Record(record) = &item else { continue };
+        logs.happens(node, record);
+        // Of a only tracepoints before its first message; b tells its clock with every second event.
+        let (mode, is_kept) = if node == 0 { (1, record.number.0 < 3) } else { (2, true) };
+        if is_kept && record.number.0 % 2 == 1 {
+            builder.push(node, wall as u64, logs.sync(node, record, true, mode, false));
+        }
+        if is_kept {
+            builder.push(node, wall as u64, item);
+        }
+    }
+    let history = builder.finish(None);
+    let last = *history.of_node(1).last().unwrap() as usize;
+    assert!(history.events[last].past.is_known(), "{:?}", history.events[last]);
+    assert_eq!(checked("pred b:trace(t1)^4 { a:trace(t0) }", &history), (Verdict::Holds, String::new()));
+}
+
 #[test]
 fn a_node_that_recorded_nothing_is_named() {
     let history = restricted(told_twice(), |node, _| node == 1);
@@ -158,30 +161,19 @@ fn races_say_where_accesses_may_be_missing_and_are_not_made_up_by_what_is() {
 
 /// What each node logs from its event `begins` on, with a sync record first, as a recorder that comes late finds it.
 fn recorded_late(mut sketch: Sketch, begins: [u32; 2]) -> History {
-    let whole = sketch.history();
+    let mut logs = Logs::of(sketch.history());
     for node in &mut sketch.header().nodes {
         node.vector_stamps = true;
     }
     let mut builder = Builder::new(sketch.header());
-    let mut counts = vec![vec![0; 8]; whole.width()];
-    let mut origins = counts.clone();
     for (wall, (node, item)) in sketch.items().enumerate() {
-        let (Item::Record(record), at) = (&item, usize::from(node)) else { continue };
-        let number = record.number.0;
-        if let Some(message) = record.message {
-            counts[at][usize::from(record.event.arg)] = message;
-            origins[at][usize::from(record.event.arg)] = origin(&whole, node, record);
+        let Item::Record(record) = &item else { continue };
+        let (number, begins) = (record.number.0, begins[usize::from(node)]);
+        logs.happens(node, record);
+        if number == begins {
+            builder.push(node, wall as u64, logs.sync(node, record, true, 2, false));
         }
-        if number == begins[at] {
-            let clock = whole.clock(whole.index_of(EventId { node, number }).unwrap()).to_vec();
-            let (time, counts, origins) = (record.time, counts[at].clone(), origins[at].clone());
-            builder.push(
-                node,
-                wall as u64,
-                Item::Sync(Sync { mode: 2, with_causes: false, number, time, records: 0, clock, counts, origins }),
-            );
-        }
-        if number >= begins[at] {
+        if number >= begins {
             builder.push(node, wall as u64, item);
         }
     }

@@ -201,6 +201,8 @@ impl Firmware {
         for setting in self.profile.iter().flat_map(|(_, settings)| *settings) {
             cargo.args(["--config", setting]);
         }
+        // One place for what goes into it, so that dependencies and macros are built once for all variants.
+        cargo.env("CARGO_BUILD_BUILD_DIR", toolchain.target_dir());
         cargo.arg("--target-dir").arg(self.target_dir(toolchain));
         cargo
     }

@@ -11,7 +11,7 @@ use stillpoint_agent::platform::{self, Bell, Chip, MAX_CORES, Platform};
 use stillpoint_agent::{Channel, CoreId, Executor, Inbox, NodeId, Outbox, StampKind, name, trace, watch};
 use stillpoint_core::control::{CommandWords, ControlBlock, StateCode};
 use stillpoint_core::predicate::{Detector, Generation, Op, Program, ProgramBuilder, Relation, SlotId};
-use stillpoint_core::{Command, Node};
+use stillpoint_core::{Command, Node, PortSet};
 
 const PORTS: usize = 6;
 const LOG: usize = 65536;
@@ -106,8 +106,8 @@ fn arm() {
         for core in [CoreId::ZERO, CoreId::ONE] {
             command(core, &install);
         }
-        command(CoreId::ZERO, &Command::Enable { slot, generation });
-        command(CoreId::ONE, &Command::Enable { slot, generation });
+        command(CoreId::ZERO, &Command::Enable { slot, generation, silent: PortSet::EMPTY });
+        command(CoreId::ONE, &Command::Enable { slot, generation, silent: PortSet::EMPTY });
     }
 }
 

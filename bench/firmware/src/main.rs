@@ -13,11 +13,11 @@ use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
 use defmt_rtt as _;
 use stillpoint_core::log::{LogRing, LogWriter, Recording};
 use stillpoint_core::predicate::{
-    Detector, EvalContext, Generation, Op, Outcome, Predicates, Program, ProgramBuilder, Relation, SlotId,
+    Detector, EvalContext, Generation, Op, Outcome, Plan, Predicates, Program, ProgramBuilder, Relation, SlotId,
 };
 use stillpoint_core::time::{Counts, Ticks};
 use stillpoint_core::{
-    Command, Direction, Effects, Event, HaltId, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, Quick,
+    Command, Direction, Effects, Event, HaltId, HaltMarker, Input, MessageStamp, Node, NodeId, PortId, PortSet, Quick,
     StampKind, VectorClock,
 };
 
@@ -239,6 +239,85 @@ fn receive_record_4(node: &mut Node<4>, log: &mut Log, bytes: &[u8]) {
     });
 }
 
+/// Messages of a simultaneous event that is armed leave the quick way where they carry something.
+#[inline(never)]
+fn send_carrying(node: &mut Node<4>, bytes: &mut [u8]) -> usize {
+    span!("send_carrying", {
+        match node.quick_send(OUT, bytes) {
+            Some(_) => not_quick(),
+            None => node.step(Input::Send { port: OUT, stamp: bytes }).unwrap_or(Effects::NONE).stamp.into(),
+        }
+    })
+}
+
+#[inline(never)]
+fn receive_carrying(node: &mut Node<4>, bytes: &[u8]) -> Effects {
+    span!("receive_carrying", {
+        let Some(stamp) = MessageStamp::read::<4>(bytes) else { not_quick() };
+        match node.quick_receive(IN, &stamp) {
+            Some(_) => not_quick(),
+            None => node.step(Input::Receive { port: IN, stamp: bytes }).unwrap_or(Effects::NONE),
+        }
+    })
+}
+
+/// The same event, on nodes of it whose ports carry nothing.
+#[inline(never)]
+fn send_beside(node: &mut Node<4>, bytes: &mut [u8]) -> usize {
+    span!("send_beside", send(node, bytes).begin.into())
+}
+
+#[inline(never)]
+fn receive_beside(node: &mut Node<4>, bytes: &[u8]) -> bool {
+    span!("receive_beside", receive(node, bytes).is_recorded)
+}
+
+/// A ring of four in which node 0 tells node 1 of its condition, which recognises the event; no other port carries anything.
+#[inline(never)]
+fn simultaneous() {
+    let mut nodes: [Node<4>; 4] = core::array::from_fn(|id| {
+        let mut node = Node::new(NodeId(id as u8), StampKind::Vector).unwrap();
+        node.connect(OUT, Direction::Out, NodeId((id as u8 + 1) % 4)).unwrap();
+        node.connect(IN, Direction::In, NodeId((id as u8 + 3) % 4)).unwrap();
+        let _ = node.step(Input::start()).unwrap();
+        node
+    });
+    let (slot, generation, detector) = (SlotId::ALL[0], Generation(1), Detector::Simultaneous);
+    let condition = [Op::WatchCompare { watch: 1, relation: Relation::Equal, constant: 7 }];
+    let mut plans = [Plan::NOTHING; 4];
+    plans[0].own = Some(0);
+    plans[0].carriers[0] = PortSet::EMPTY.with(OUT);
+    plans[1].needs = 1;
+    for (node, plan) in nodes.iter_mut().zip(plans) {
+        let has_condition = plan.own.is_some() || plan.needs != 0;
+        let builder = ProgramBuilder::new(1);
+        let builder = if has_condition { builder.push_condition_term(1, 1, &condition) } else { builder };
+        let program: Program = builder.finish().unwrap();
+        let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
+        let enable = Command::Enable { slot, generation, silent: PortSet::EMPTY };
+        for command in [install, Command::Plan { slot, generation, plan }, enable] {
+            let _ = node.step(Input::Command(command)).unwrap();
+        }
+    }
+    let mut bytes = [0; Node::<4>::STAMP_ROOM];
+    for round in 0..20 {
+        for from in 0..4 {
+            let to = (from + 1) % 4;
+            let (is_first, carries) = (round < 4, from == 0);
+            if is_first {
+                let sent = nodes[from].step(Input::Send { port: OUT, stamp: &mut bytes }).unwrap().stamp;
+                let _ = nodes[to].step(Input::Receive { port: IN, stamp: &bytes[..sent.into()] }).unwrap();
+            } else if carries {
+                let sent = send_carrying(black_box(&mut nodes[from]), black_box(&mut bytes));
+                let _ = receive_carrying(black_box(&mut nodes[to]), black_box(&bytes[..sent]));
+            } else {
+                let begin = send_beside(black_box(&mut nodes[from]), black_box(&mut bytes));
+                receive_beside(black_box(&mut nodes[to]), black_box(&bytes[begin..]));
+            }
+        }
+    }
+}
+
 #[inline(never)]
 fn marker_arrives(node: &mut Node<4>, marker: &HaltMarker<4>) -> Effects {
     span!("marker", node.step(Input::Marker { port: IN, marker }).unwrap_or(Effects::NONE))
@@ -249,7 +328,7 @@ fn arm(node: &mut Node<4>, slot: SlotId) {
     let program: Program = ProgramBuilder::new(1).push_condition_term(1, 1, &condition).finish().unwrap();
     let generation = Generation(1);
     let install = Command::Install { slot, generation, detector: Detector::Causal, program: program.as_bytes() };
-    for command in [install, Command::Enable { slot, generation }] {
+    for command in [install, Command::Enable { slot, generation, silent: PortSet::EMPTY }] {
         let _ = node.step(Input::Command(command)).unwrap();
     }
 }
@@ -352,6 +431,7 @@ fn main() -> ! {
     records();
     messages();
     messages_of_32();
+    simultaneous();
     exit(EXIT_SUCCESS);
     loop {
         cortex_m::asm::wfi();

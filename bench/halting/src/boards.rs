@@ -1,38 +1,40 @@
 //! Two emulated boards with two cores each, reached by the kit and, past it, by the probe core by core.
 use anyhow::Context as _;
-use qemu_probe::{GroupHandle, Link, LinkEnd, Machine, MachineKind, QemuProbe, Serial};
+use qemu_probe::{GroupHandle, Link, LinkEnd, LiveMemory, Machine, MachineError, MachineKind, QemuProbe, Serial};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use stillpoint::{Board, Firmware, Memory, MemoryError, NodeAddress, ProbeMemory, System};
+use stillpoint::{Board, Firmware, Memory, MemoryError, NodeAddress, System};
 use stillpoint_core::control::StateCode;
 
 /// How long anything may take on a machine that has other things to do as well.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// A session with a board that the kit and the probe's own commands share.
-#[derive(Clone)]
-struct SharedSession(Arc<Mutex<ProbeMemory>>);
+/// The memory of a board while it runs, as commands use it: no access stops a core.
+struct Live(LiveMemory);
 
-impl SharedSession {
-    fn with<R>(&self, act: impl FnOnce(&mut ProbeMemory) -> R) -> R {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Memory for SharedSession {
+impl Memory for Live {
     fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError> {
-        self.with(|memory| memory.read(address, into))
+        let mut bytes = vec![0; 4 * into.len()];
+        self.0.read(address, &mut bytes).map_err(|error| failed(address, &error))?;
+        for (word, bytes) in into.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        Ok(())
     }
 
     fn write(&mut self, address: u32, from: &[u32]) -> Result<(), MemoryError> {
-        self.with(|memory| memory.write(address, from))
+        let bytes: Vec<u8> = from.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.0.write(address, &bytes).map_err(|error| failed(address, &error))
     }
+}
+
+fn failed(address: u32, error: &MachineError) -> MemoryError {
+    MemoryError::Emulator { address, reason: error.to_string() }
 }
 
 /// A board's probe.
 struct Probe {
-    session: SharedSession,
+    session: probe_rs::Session,
     group: GroupHandle,
 }
 
@@ -66,8 +68,8 @@ impl Boards {
     }
 
     /// Halts one core by the probe; the others run on.
-    pub fn halt_core(&self, at: NodeAddress) -> anyhow::Result<()> {
-        self.probes[at.board].session.with(|memory| memory.0.core(at.core)?.halt(LIMIT).map(drop))?;
+    pub fn halt_core(&mut self, at: NodeAddress) -> anyhow::Result<()> {
+        self.probes[at.board].session.core(at.core)?.halt(LIMIT)?;
         Ok(())
     }
 
@@ -99,7 +101,11 @@ fn attach(machine: &Machine, elf: &Path) -> anyhow::Result<(Probe, Board)> {
     let (chip, registry) = (MachineKind::Mps2An521.name(), qemu_probe::registry());
     let session = probe.attach_with_registry(chip, probe_rs::Permissions::default(), &registry)?;
     group.resume()?;
-    let session = SharedSession(Arc::new(Mutex::new(ProbeMemory(session))));
-    let board = Board::attach(Box::new(session.clone()), Firmware::read(elf)?, MachineKind::Mps2An521.cores(), LIMIT)?;
+    let board = Board::attach(
+        Box::new(Live(machine.live_memory())),
+        Firmware::read(elf)?,
+        MachineKind::Mps2An521.cores(),
+        LIMIT,
+    )?;
     Ok((Probe { session, group }, board))
 }

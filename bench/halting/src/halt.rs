@@ -13,6 +13,8 @@ use stillpoint_core::time::TickRate;
 /// How the boards are halted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
+    /// By the kit: the host commands all nodes at once, markers prove it. What `stillpoint halt` does.
+    Commanded,
     /// Markers, from one node through mailboxes and link to all others.
     InBand,
     /// A probe halts one core after the other.
@@ -23,7 +25,7 @@ pub enum Method {
 
 impl Method {
     /// All of them, in the order in which they take turns.
-    pub const ALL: [Self; 3] = [Self::InBand, Self::Sequential, Self::Group];
+    pub const ALL: [Self; 4] = [Self::Commanded, Self::InBand, Self::Sequential, Self::Group];
 }
 
 /// How one node came to stand still after the first.
@@ -34,10 +36,10 @@ pub struct Reached {
     pub hops: Option<(usize, usize)>,
     /// Events that the clock of the first to stand did not know of: no more than these can have come after its stop.
     pub unknown: Option<u32>,
-    /// Events that it did execute after the first stood. In band, after the one stood from which a mailbox brought the
-    /// marker; `None` where a serial link did, since two boards have no time in common.
+    /// Events that it did execute after the first stood. Commanded, after the first of its own board; in band, after the
+    /// one stood from which a mailbox brought the marker. `None` where two boards with no time in common would be compared.
     pub after: Option<u32>,
-    /// From that stop to its own, in microseconds: in band by the board's counter, otherwise by the host's.
+    /// From that stop to its own, in microseconds: by a probe by the host's clock, otherwise by the board's counter.
     pub time: Option<f64>,
 }
 
@@ -120,6 +122,7 @@ impl Bench {
     pub fn halt(&mut self, method: Method, first: usize) -> anyhow::Result<Option<Halt>> {
         let dropped = self.dropped();
         let halt = match method {
+            Method::Commanded => self.commanded()?,
             Method::InBand => self.in_band(first)?,
             Method::Sequential | Method::Group => self.by_probe(method, first)?,
         };
@@ -130,6 +133,39 @@ impl Bench {
 
     fn dropped(&self) -> Vec<u32> {
         self.taps.iter().map(|tap| tap.dropped).collect()
+    }
+
+    /// What `stillpoint halt` does once it is attached, with the certificate. The node that is rung first is the first.
+    fn commanded(&mut self) -> anyhow::Result<Halt> {
+        let system = &mut self.boards.system;
+        let began = Instant::now();
+        let halted = system.halt_all(None, LIMIT)?;
+        let took = began.elapsed();
+        anyhow::ensure!(halted.waiting.is_empty() && halted.lost.is_empty(), "not every node halts: {halted:?}");
+        let violation = halted.proof.and_then(Result::err).map(|error| error.to_string());
+        let (nodes, skew) = (system.nodes()?, system.skew()?);
+        self.read_logs(&[])?;
+        let stopped = |node: usize| {
+            self.taps[node].halt.filter(|(halt, _)| *halt == nodes[node].last_halt.0).map(|(_, time)| time)
+        };
+        let of_board =
+            |node: usize| (0..nodes.len()).filter(move |other| self.places[*other].board == self.places[node].board);
+        let mut reached = Vec::new();
+        for (node, line) in skew.lines.iter().enumerate() {
+            let from = of_board(node).filter_map(stopped).min();
+            let is_first = from.is_some() && from == stopped(node);
+            let after = |from| self.taps[node].times.iter().filter(|time| **time > from).count() as u32;
+            let time = from.zip(stopped(node)).filter(|_| !is_first);
+            reached.push(Reached {
+                node,
+                hops: None,
+                unknown: line.events,
+                after: from.filter(|_| !is_first).map(after),
+                time: time.and_then(|(from, to)| Some(self.rate.micros(to)? - self.rate.micros(from)?)),
+            });
+        }
+        self.boards.system.resume_all(LIMIT)?;
+        Ok(Halt { method: Method::Commanded, took, violation, reached })
     }
 
     fn in_band(&mut self, first: usize) -> anyhow::Result<Halt> {

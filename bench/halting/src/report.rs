@@ -19,7 +19,8 @@ const RANKS: &str = "usual / 95 % / most";
 impl Method {
     fn name(self) -> &'static str {
         match self {
-            Self::InBand => "in band, by the kit",
+            Self::Commanded => "by the kit, all commanded at once",
+            Self::InBand => "by the kit, from one node in band",
             Self::Sequential => "by a probe, core after core",
             Self::Group => "by a probe, board after board",
         }
@@ -73,7 +74,7 @@ impl Measured {
             "halts",
             "violations found",
             "events of the others that the first did not know of",
-            "executed after it stood (in band: after the core next door did)",
+            "executed after it stood (by the kit: after a core of the same board did)",
             "whole halt, ms",
         ];
         json!({ "caption": caption, "columns": columns, "rows": rows })
@@ -145,16 +146,19 @@ impl Measured {
     }
 }
 
-const TEXT: &str = "Two emulated boards with two cores each, halted by three methods in turn, so that noise hits all alike; no \
+const TEXT: &str = "Two emulated boards with two cores each, halted by four methods in turn, so that noise hits all alike; no \
 debug breakpoint is set. The first to stand is another node each time.\n\n\
+- **All commanded at once** is what `stillpoint halt` does: the host writes a command into every control block and then rings every node; \
+markers still travel and prove the cut. The time is from before the first look to the certificate, without the start of the program.\n\
 - **In band**, the host gives one node the command; markers go from there through mailboxes and the serial link.\n\
 - **Core after core** is what debuggers do. **Board after board** stops both cores of a board as one, which QEMU can, \
-and a chip only with a cross trigger between its cores; boards still follow each other.\n\n\
+and a chip only with a cross trigger (CTI) between its cores, of which it is the limit: an emulated stop takes no cycles. Boards still \
+follow each other.\n\n\
 *Did not know of* compares clocks: an upper bound of what a node did after the first stood, also across boards, where no time is \
 common. It counts what the node had done unheard before, too, and a probe's halt has it as well. *Executed after* is counted: by a \
-probe, what the log gained after the first core stood; in band, events that lie after the stop of the core next door by the counter \
-both cores share. It needs that counter, so it is known for mailbox hops only.\n\n\
-*Violations* in band are what the certificate of the halt finds. A probe's halt has no certificate: there are no markers, nodes \
+probe, what the log gained after the first core stood; by the kit, events that lie after the stop of the first core of the same board \
+(in band, of the core that sent the marker) by the counter that the cores of a board share. Between boards no counter is shared.\n\n\
+*Violations* of the kit's halts are what the certificate of the halt finds. A probe's halt has no certificate: there are no markers, nodes \
 may stand in the middle of an event, and nobody knows what is on the wire. Held against each other are what the logs say was sent \
 and received and what the mailboxes hold. That such a state was really reached makes it a possible one, so few violations are to be \
 expected; what it lacks is proof, and a bound for what ran on.";

@@ -1,6 +1,6 @@
 //! The layout, kept by the compiler.
 use super::slot::SlotBlock;
-use super::{AnswerBlock, CommandBlock, FaultBlock, Location, MAGIC, PortBlock, VERSION, WatchBlock};
+use super::{AnswerBlock, CommandBlock, FaultBlock, Location, MAGIC, PortBlock, SavedRegisters, VERSION, WatchBlock};
 use crate::log::Recording;
 use crate::predicate::{SLOTS, WATCHES};
 use crate::{MAX_NODES, MAX_PORTS, NodeId, StampKind};
@@ -61,6 +61,11 @@ pub struct ControlBlock<const N: usize, const P: usize> {
     pub recording: [AtomicU32; Recording::WORDS],
     /// The raw time at which the node stopped in its last halt, low and high.
     pub stopped: [AtomicU32; 2],
+    /// The registers of the node's core as they were where it stopped last: [`SavedRegisters`]. They are written before the
+    /// phase says that the node stands.
+    pub registers: [AtomicU32; SavedRegisters::WORDS],
+    /// What tells the image from others: [`image_id`](super::image_id); 0 if the platform does not say.
+    pub image: AtomicU32,
     /// The node's watches.
     pub watches: [WatchBlock; WATCHES],
     /// The node's clock.
@@ -107,6 +112,8 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
             name: zero(),
             recording: [const { zero() }; Recording::WORDS],
             stopped: [const { zero() }; 2],
+            registers: [const { zero() }; SavedRegisters::WORDS],
+            image: zero(),
             watches: [const { WatchBlock { name: zero(), value: zero() } }; WATCHES],
             clock: [const { zero() }; N],
             ports: [const {
@@ -161,9 +168,9 @@ impl<const N: usize, const P: usize> ControlBlock<N, P> {
     /// Every word behind the header.
     fn each_word(&self, f: impl Fn(&AtomicU32)) {
         let first = [&self.revision, &self.phase, &self.last_halt, &self.markers_seen, &self.undelivered];
-        first.into_iter().chain([&self.up, &self.refused, &self.name]).for_each(&f);
+        first.into_iter().chain([&self.up, &self.refused, &self.name, &self.image]).for_each(&f);
         self.time.iter().chain(&self.delay).chain(&self.order).chain(&self.bell).for_each(&f);
-        self.recording.iter().chain(&self.stopped).chain(&self.clock).for_each(&f);
+        self.recording.iter().chain(&self.stopped).chain(&self.registers).chain(&self.clock).for_each(&f);
         let rings = [&self.log, &self.text].into_iter();
         rings.flat_map(|ring| [&ring.address, &ring.size]).for_each(&f);
         self.watches.iter().flat_map(|watch| [&watch.name, &watch.value]).for_each(&f);

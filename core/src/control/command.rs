@@ -1,7 +1,7 @@
 //! Commands as words.
 use crate::log::{Recording, RecordingMode};
 use crate::predicate::{Detector, Generation, PROGRAM_BYTES, Plan, SlotId};
-use crate::{Command, HaltId, KindSet};
+use crate::{Command, HaltId, KindSet, PortSet};
 use core::fmt;
 
 /// A command as it lies in the control block.
@@ -104,7 +104,9 @@ impl CommandWords {
                 };
                 [INSTALL, slot.number().into(), u32::from(generation.0) | detector << 8, program.len() as u32]
             }
-            Command::Enable { slot, generation } => [ENABLE, slot.number().into(), generation.0.into(), 0],
+            Command::Enable { slot, generation, silent } => {
+                [ENABLE, slot.number().into(), generation.0.into(), silent.0]
+            }
             Command::Remove { slot } => [REMOVE, slot.number().into(), 0, 0],
             Command::Report => [REPORT, 0, 0, 0],
             Command::Plan { slot, generation, plan } => {
@@ -164,7 +166,7 @@ impl CommandWords {
                 },
                 program: self.program.get(..third as usize).ok_or(CommandError::ProgramTooLong)?,
             },
-            ENABLE => Command::Enable { slot: slot()?, generation: generation() },
+            ENABLE => Command::Enable { slot: slot()?, generation: generation(), silent: PortSet(third) },
             REMOVE => Command::Remove { slot: slot()? },
             REPORT => Command::Report,
             PLAN => {
@@ -214,7 +216,8 @@ mod tests {
             Command::Record(Recording::REPLAY),
             Command::Install { slot, generation, detector, program: &[1, 2, 3, 4, 5] },
             Command::Install { slot, generation, detector: Detector::Causal, program: &[9; PROGRAM_BYTES] },
-            Command::Enable { slot, generation },
+            Command::Enable { slot, generation, silent: PortSet::EMPTY },
+            Command::Enable { slot, generation, silent: PortSet(0x8000_0005) },
             Command::Remove { slot },
             Command::Report,
             Command::Install { slot, generation, detector: Detector::Simultaneous, program: &[1] },

@@ -1,6 +1,6 @@
 //! Where the words of a control block lie, from its header alone: what the host reads by.
 use super::slot::SlotBlock;
-use super::{AnswerBlock, CommandBlock, ControlBlock, FaultBlock, MAGIC, PortBlock, VERSION};
+use super::{AnswerBlock, CommandBlock, ControlBlock, FaultBlock, MAGIC, PortBlock, SavedRegisters, VERSION};
 use crate::predicate::{SLOTS, WATCHES};
 use crate::{MAX_NODES, MAX_PORTS, NodeId, StampKind};
 use core::fmt;
@@ -84,9 +84,13 @@ impl ControlLayout {
     pub const RECORDING: usize = 31 * WORD;
     /// Byte offset of the time of the last stop.
     pub const STOPPED: usize = 39 * WORD;
+    /// Byte offset of the registers of the core, saved where it stands still.
+    pub const REGISTERS: usize = 41 * WORD;
+    /// Byte offset of what tells the image from others.
+    pub const IMAGE: usize = Self::REGISTERS + SavedRegisters::WORDS * WORD;
     /// Byte offset of the first watch.
-    pub const WATCHES: usize = 41 * WORD;
-    const FIXED_WORDS: usize = 41 + 2 * WATCHES;
+    pub const WATCHES: usize = Self::IMAGE + WORD;
+    const FIXED_WORDS: usize = Self::WATCHES / WORD + 2 * WATCHES;
     const PORT_WORDS: usize = size_of::<PortBlock>() / WORD;
     const FAULT_WORDS: usize = size_of::<FaultBlock>() / WORD;
     const SLOTS_WORDS: usize = SLOTS * SlotBlock::WORDS;
@@ -168,6 +172,8 @@ macro_rules! layout_agrees {
             assert!(offset_of!(Block, name) == ControlLayout::NAME);
             assert!(offset_of!(Block, recording) == ControlLayout::RECORDING);
             assert!(offset_of!(Block, stopped) == ControlLayout::STOPPED);
+            assert!(offset_of!(Block, registers) == ControlLayout::REGISTERS);
+            assert!(offset_of!(Block, image) == ControlLayout::IMAGE);
             assert!(offset_of!(Block, watches) == ControlLayout::WATCHES);
             assert!(offset_of!(Block, clock) == layout.clock());
             assert!(offset_of!(Block, ports) == layout.port(0));

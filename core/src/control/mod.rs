@@ -6,9 +6,11 @@
 mod block;
 mod command;
 mod fault;
+mod image;
 mod layout;
 mod parts;
 mod refusal;
+mod registers;
 mod ring;
 mod slot;
 mod state;
@@ -16,9 +18,11 @@ mod state;
 pub use block::ControlBlock;
 pub use command::{CommandError, CommandWords, command_checksum};
 pub use fault::FaultBlock;
+pub use image::image_id;
 pub use layout::{ControlLayout, HeaderError};
 pub use parts::{AnswerBlock, CommandBlock, Location, PortBlock, WatchBlock};
 pub use refusal::{Refusal, RefusalCode};
+pub use registers::SavedRegisters;
 pub use ring::RingLayout;
 pub use slot::{SlotBlock, SlotState};
 pub use state::StateCode;
@@ -29,7 +33,7 @@ pub const MAGIC: u32 = u32::from_le_bytes(*b"STLP");
 pub const BY_DEBUGGER: u32 = 1 << 31;
 
 /// Version of everything in `docs/WIRE.md`: control block, frames, stamps, markers and records.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// An agent exports a symbol of this name, so that a host can refuse an image before it reads a byte of its RAM.
-pub const VERSION_SYMBOL: &str = "STILLPOINT_WIRE_VERSION_4";
+pub const VERSION_SYMBOL: &str = "STILLPOINT_WIRE_VERSION_5";

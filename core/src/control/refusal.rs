@@ -56,10 +56,12 @@ pub enum RefusalCode {
     OldHalt = 0x10A,
     /// A link of the port in the value began a new session after others, so its counts cannot be compared with theirs.
     SessionsDiffer = 0x10B,
+    /// The slot in the value has a simultaneous event already, and there is room for one.
+    OtherEvent = 0x10C,
 }
 
 impl RefusalCode {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Other,
         Self::NotRunning,
         Self::BadProgram,
@@ -72,6 +74,7 @@ impl RefusalCode {
         Self::NoPredicates,
         Self::OldHalt,
         Self::SessionsDiffer,
+        Self::OtherEvent,
     ];
 }
 
@@ -105,6 +108,7 @@ impl From<StepError> for Refusal {
             }
             StepError::OldHalt(known) => (RefusalCode::OldHalt, known.0.into()),
             StepError::SessionsDiffer(port) => (RefusalCode::SessionsDiffer, port.0.into()),
+            StepError::OtherEvent(slot) => (RefusalCode::OtherEvent, slot.number().into()),
             _ => (RefusalCode::Other, 0),
         };
         Self { code, value }
@@ -133,6 +137,10 @@ impl fmt::Display for Refusal {
                 "a link of its port {value} began a new session after others, so messages cannot be counted from end to end: \
                  reset all boards together"
             ),
+            RefusalCode::OtherEvent => write!(
+                f,
+                "breakpoint {value} is a simultaneous event already, and it has room for one: remove that first"
+            ),
             RefusalCode::OldHalt => write!(f, "this halt is over: it knows of halt {value}, and the next one is newer"),
             RefusalCode::NoPredicates => {
                 f.write_str("its firmware was built without the feature `predicates`: build it with that")
@@ -155,7 +163,7 @@ mod tests {
             let [error, value] = refusal.to_words();
             assert_eq!(Refusal::from_words(error, value), Some(refusal));
         }
-        for error in [0, 1, 4, 0xFF, 0x10C, u32::MAX] {
+        for error in [0, 1, 4, 0xFF, 0x10D, u32::MAX] {
             assert_eq!(Refusal::from_words(error, 0), None);
         }
     }

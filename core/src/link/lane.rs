@@ -55,6 +55,10 @@ pub(super) struct Sending {
     waiting_since: Option<Ticks<u32>>,
     /// How many of them had been sent before the oldest question that has no answer.
     in_question: u8,
+    /// The oldest was sent again.
+    again: bool,
+    /// That was in vain, too: it is repeated alone until it is acknowledged.
+    alone: bool,
 }
 
 /// The next item to put on the wire.
@@ -102,6 +106,7 @@ impl Sending {
     pub(super) fn next(&self, allowed: u8) -> Option<Next> {
         let next =
             Next { number: self.first.wrapping_add(self.sent), index: self.sent, again: self.sent < self.ever_sent };
+        let allowed = if self.alone { allowed.min(1) } else { allowed };
         (self.sent < allowed.min(self.length)).then_some(next)
     }
 
@@ -110,6 +115,7 @@ impl Sending {
         if self.sent == 0 {
             // A wait for room is over.
             self.waiting_since = None;
+            self.again = self.ever_sent > 0;
         }
         self.sent = self.sent.saturating_add(1).min(self.length);
         self.ever_sent = self.ever_sent.max(self.sent);
@@ -135,6 +141,7 @@ impl Sending {
         self.sent = self.sent.saturating_sub(news);
         self.in_question = self.in_question.saturating_sub(news);
         self.went_back = false;
+        (self.again, self.alone) = (false, false);
         self.waiting_since = (self.sent > 0).then_some(now);
         news
     }
@@ -158,6 +165,16 @@ impl Sending {
     /// Ends the wait.
     pub(super) fn stop_waiting(&mut self) {
         self.waiting_since = None;
+    }
+
+    /// A wait was in vain. If the oldest was sent again before, it is repeated alone and carries the question.
+    ///
+    /// With a question of its own before each repetition, a loss of every second frame meets every repetition.
+    pub(super) fn repeat(&mut self) {
+        if self.again {
+            self.alone = true;
+            self.sent = 0;
+        }
     }
 
     /// A question has been handed to the wire. Its answer tells of everything that was sent before it.

@@ -53,7 +53,9 @@
 //! receiver stands. A sender keeps items until acknowledged, and sends no data at or beyond *edge*. After a timeout it asks:
 //! a silent peer may be slow and have everything. It repeats from the oldest item after a gap, or when the *answer* shows
 //! that items are missing. A question is repeated with the same number, after each timeout, until the answer has that number;
-//! the answer tells of what was sent before it was first asked. Questions that bring no acknowledgement, *answer* or gap count up to the retry limit; then the
+//! the answer tells of what was sent before it was first asked. If an item was sent again and a timeout passes after that, too, the
+//! line is bad, and the item is repeated alone and carries the question: a loss at regular intervals cannot always meet the item and
+//! spare the question before it. Questions that bring no acknowledgement, *answer* or gap count up to the retry limit; then the
 //! link is down and says hello, asking, until a hello with *answer* or an acknowledgement arrives: the same session goes on.
 //!
 //! **A new version** is needed for any change to the first four bytes' meaning, the flags, the checksum, or what must be

@@ -161,9 +161,11 @@ impl Protocol {
             data.wait(now);
         }
         let is_over = |lane: &Sending| lane.ticks_left(now, wait) == Some(Ticks(0));
-        if !is_over(data) && !is_over(control) {
+        let over = [is_over(data), is_over(control)];
+        if over == [false, false] {
             return None;
         }
+        [data, control].into_iter().zip(over).filter(|(_, is_over)| *is_over).for_each(|(lane, _)| lane.repeat());
         self.ask();
         let counts = self.peer_stopped || self.retry_limit.is_some();
         self.in_vain = self.in_vain.saturating_add(u8::from(counts));

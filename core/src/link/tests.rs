@@ -359,6 +359,29 @@ fn what_is_missing_is_asked_for_as_often_as_the_question_or_the_answer_is_lost()
 }
 
 #[test]
+fn an_item_that_was_sent_again_in_vain_is_repeated_alone_and_carries_the_question() {
+    for lane in [Lane::Data, Lane::Control] {
+        let (mut a, mut b) = up();
+        for item in [1, 2] {
+            a.send(lane, &[item]).unwrap();
+        }
+        shout(&mut a, 0);
+        // The question arrives, and what is sent again for its answer does not.
+        carry(&mut a, &mut b, 100);
+        carry(&mut b, &mut a, 100);
+        shout(&mut a, 100);
+        assert_eq!((a.counters().retransmits, a.counters().sent), (2, 7), "two hellos, twice two items, a question");
+        shout(&mut a, 200);
+        assert_eq!((a.counters().retransmits, a.counters().sent), (3, 8), "one item and no frame besides");
+        carry(&mut a, &mut b, 300);
+        assert_eq!(next(&mut b, lane), Some(1));
+        settle(&mut a, &mut b, 300);
+        assert_eq!((next(&mut b, lane), a.unacknowledged(lane)), (Some(2), 0));
+        assert_eq!((a.counters().retransmits, b.counters().duplicates), (5, 0));
+    }
+}
+
+#[test]
 fn a_restarted_peer_is_met_again_and_what_was_not_acknowledged_is_reported_lost() {
     let (mut a, mut b) = up();
     b.send(Lane::Data, &[7]).unwrap();

@@ -42,7 +42,8 @@ impl<const N: usize, const P: usize> Node<N, P> {
             let _news = self.predicates.merge(&object.carry);
         }
         let version = (accessed.version % AccessValue::VERSIONS) as u8;
-        let value = AccessValue { kind: access.kind, race: accessed.is_race(), version, place: access.place };
+        let reads = (accessed.reads % AccessValue::READS) as u8;
+        let value = AccessValue { kind: access.kind, race: accessed.is_race(), version, reads, place: access.place };
         let event = Event { kind: EventKind::Access, arg: access.object, value: value.to_bits() };
         let effects = self.happen(event);
         if matches!(access.kind, crate::shared::AccessKind::Write) {

@@ -151,6 +151,8 @@ pub enum Command<'a> {
         slot: SlotId,
         /// Which use of the slot.
         generation: Generation,
+        /// The ports whose messages need not carry its stages.
+        silent: PortSet,
     },
     /// Remove a predicate.
     Remove {
@@ -391,6 +393,8 @@ pub enum StepError {
     OldHalt(HaltId),
     /// More nodes read a shared object than it has room to remember.
     TooManyReaders,
+    /// The node has a part in another simultaneous event, the one in this slot; there is room for one.
+    OtherEvent(SlotId),
     /// The session of this port began after that of another on the way of the same messages, so their counts differ.
     SessionsDiffer(PortId),
 }
@@ -413,6 +417,9 @@ impl fmt::Display for StepError {
             Self::Enable(error) => error.fmt(f),
             Self::OldHalt(known) => write!(f, "the halt is over: the node knows of halt {}", known.0),
             Self::SessionsDiffer(port) => write!(f, "a link of port {} began a new session after others", port.0),
+            Self::OtherEvent(slot) => {
+                write!(f, "slot {} has a simultaneous event already: remove it first", slot.number())
+            }
             Self::TooManyReaders => crate::shared::TooManyReaders.fmt(f),
         }
     }

@@ -6,6 +6,7 @@ mod input;
 mod quick;
 mod simultaneous;
 mod step;
+mod telling;
 #[cfg(any(test, on_target))]
 mod tests;
 
@@ -59,7 +60,7 @@ pub struct Node<const N: usize, const P: usize = 6> {
     ports: [Port<N>; P],
     simultaneous: simultaneous::Simultaneous,
     outgoing: PortSet,
-    /// The outgoing ports whose messages say nothing of a simultaneous event.
+    /// The outgoing ports whose messages carry nothing of what is armed.
     quick_out: PortSet,
     incoming: PortSet,
     up: PortSet,
@@ -131,8 +132,9 @@ impl core::fmt::Display for ConnectError {
 impl core::error::Error for ConnectError {}
 
 #[cfg(target_pointer_width = "32")]
-// Four bytes of each port say where its session began, which every sync record tells. A simultaneous event takes 76.
-const _: () = assert!(size_of::<Node<4>>() <= 620, "a node of a system of four takes 620 bytes");
+// Four bytes of each port say where its session began, which every sync record tells. A simultaneous event takes 76, the ports that
+// carry no stages 16.
+const _: () = assert!(size_of::<Node<4>>() <= 636, "a node of a system of four takes 636 bytes");
 
 impl<const N: usize, const P: usize> Node<N, P> {
     /// The most bytes that travel with a message.
@@ -176,7 +178,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         match direction {
             Direction::Out => {
                 self.outgoing = self.outgoing.with(port);
-                self.quick_out = self.quick_out.with(port);
+                self.note_carriers();
             }
             Direction::In => self.incoming = self.incoming.with(port),
         }

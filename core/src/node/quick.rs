@@ -60,13 +60,12 @@ impl<const N: usize, const P: usize> Node<N, P> {
     #[inline(always)]
     pub fn quick_send(&mut self, port: PortId, stamp: &mut [u8]) -> Option<Quick> {
         let index = usize::from(port.0);
-        let quick = self.is_plain()
-            && self.stamps == StampKind::Vector
-            && index < P
-            && self.quick_out.0 >> (index & 31) & 1 != 0
-            && stamp.len() == Self::STAMP_ROOM;
+        let quick = self.is_plain() && self.stamps == StampKind::Vector && index < P && stamp.len() == Self::STAMP_ROOM;
         if !quick {
             return None;
+        }
+        if self.quick_out.0 >> (index & 31) & 1 == 0 {
+            return self.quick_send_telling(port, stamp);
         }
         let count = self.counts.get_mut(index)?;
         *count = count.wrapping_add(1);
@@ -94,7 +93,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let raised = match stamp.short::<N>() {
             Some(short) if end.said.is_synced() => end.said.read_short(self.id, &mut self.clock, &short).ok()?,
             None if !stamp.carries() => end.said.read_any(self.id, &mut self.clock, stamp.message()).ok()?.1,
-            _ => return None,
+            _ => return self.quick_receive_telling(port, stamp),
         };
         *count = count.wrapping_add(1);
         let is_first = *count == 1;
@@ -120,13 +119,12 @@ impl<const N: usize, const P: usize> Node<N, P> {
     /// Whether nothing calls for a step, whatever the event.
     #[inline(always)]
     fn is_plain(&self) -> bool {
-        // Not `&&`: both are bytes that must be 0, which is one comparison.
-        self.halting.is_running() & !self.predicates.has_carry()
+        self.halting.is_running()
     }
 
     /// Counts an event and evaluates what is armed.
     #[inline(always)]
-    fn tick(&mut self, event: &Event) -> Quick {
+    pub(super) fn tick(&mut self, event: &Event) -> Quick {
         let own = self.own_index();
         self.clock.entries[own] = EventNumber(self.clock.entries[own]).next().0;
         let is_recorded = self.recording.records(event);
@@ -141,7 +139,7 @@ mod tests {
     use super::*;
     use crate::log::Recording;
     use crate::predicate::{Detector, Generation, ProgramBuilder, SlotId};
-    use crate::{Command, Direction, Effects, EventKind, HaltId, Input, NodeId};
+    use crate::{Command, Direction, Effects, EventKind, HaltId, Input, NodeId, PortSet};
     use core::cell::Cell;
     use stillpoint_test::test;
 
@@ -390,10 +388,47 @@ mod tests {
     }
 
     fn arm(node: &mut Small, program: &crate::predicate::Program) {
-        let (slot, generation, detector) = (SlotId::ALL[0], Generation(1), Detector::Causal);
+        arm_in(node, SlotId::ALL[0], program, PortSet::EMPTY);
+    }
+
+    fn arm_in(node: &mut Small, slot: SlotId, program: &crate::predicate::Program, silent: PortSet) {
+        let (generation, detector) = (Generation(1), Detector::Causal);
         let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
-        for command in [install, Command::Enable { slot, generation }] {
+        for command in [install, Command::Enable { slot, generation, silent }] {
             let _ = node.step(Input::Command(command)).unwrap();
+        }
+    }
+
+    /// A stage that was reached costs no event its quick way, except sends whose message carries it.
+    #[test]
+    fn only_sends_that_carry_a_stage_take_a_step() {
+        let program = ProgramBuilder::new(2).push_event_term(1, 1, EventKind::Local, None).finish().unwrap();
+        for silent in [PortSet::EMPTY, PortSet::EMPTY.with(OUT)] {
+            let [mut node, mut peer] = pair(StampKind::Vector);
+            let _ = (node.step(Input::start()).unwrap(), peer.step(Input::start()).unwrap());
+            arm_in(&mut node, SlotId::ALL[0], &program, silent);
+            let mut sends_quickly = |node: &mut Small| {
+                let mut stamp = [0; ROOM];
+                let is_quick = node.clone().quick_send(OUT, &mut stamp).is_some();
+                let length = usize::from(node.step(Input::Send { port: OUT, stamp: &mut stamp }).unwrap().stamp);
+                assert_eq!(stamp[0] & crate::stamp::CARRY == 0, is_quick, "a quick send carries nothing");
+                let _ = peer.step(Input::Receive { port: IN, stamp: &stamp[..length] }).unwrap();
+                (is_quick, peer.predicates().reached(SlotId::ALL[0]).is_some())
+            };
+            assert_eq!(sends_quickly(&mut node), (true, false), "no stage was reached");
+            let quick = node.quick_event(&Event::local(1)).unwrap();
+            let _ = node.go_on(Event::local(1), quick);
+            assert!(node.predicates().has_carry());
+            assert!(node.quick_event(&Event::local(1)).is_some() && node.quick_watch(0, 1).is_some());
+            assert_eq!(sends_quickly(&mut node), (!silent.is_empty(), silent.is_empty()));
+            // Another predicate that is not silent there carries its stage all the same.
+            arm_in(&mut node, SlotId::ALL[3], &program, PortSet::EMPTY);
+            let _ = node.step(Input::Event(Event::local(1))).unwrap();
+            assert!(!sends_quickly(&mut node).0);
+            for slot in [SlotId::ALL[0], SlotId::ALL[3]] {
+                let _ = node.step(Input::Command(Command::Remove { slot })).unwrap();
+            }
+            assert!(sends_quickly(&mut node).0, "nothing is armed any more");
         }
     }
 }

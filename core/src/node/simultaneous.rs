@@ -2,9 +2,7 @@
 //!
 //! The rule is described in [`predicate::Plan`](crate::predicate::Plan).
 use super::{Node, StepError};
-use crate::predicate::{
-    BUILT_IN, Detector, EnableError, EvalContext, Generation, MAX_COMPONENTS, Plan, SlotId, SlotSet, Values,
-};
+use crate::predicate::{BUILT_IN, Detector, EnableError, Generation, MAX_COMPONENTS, Plan, SlotId, SlotSet, Values};
 use crate::{PortId, PortSet};
 
 /// The plan of the simultaneous event that is armed, and what is known of its components.
@@ -17,11 +15,22 @@ pub(super) struct Simultaneous {
     hold: u8,
     slot: Option<SlotId>,
     generation: Generation,
+    /// The ports that carry `told` and nothing else just now.
+    quick: PortSet,
+    /// The component that most messages of this node tell of: its own, or the first that it passes on.
+    told: u8,
 }
 
 impl Simultaneous {
-    pub const NONE: Self =
-        Self { plan: Plan::NOTHING, counts: [0; MAX_COMPONENTS], hold: 0, slot: None, generation: Generation(0) };
+    pub const NONE: Self = Self {
+        plan: Plan::NOTHING,
+        counts: [0; MAX_COMPONENTS],
+        hold: 0,
+        slot: None,
+        generation: Generation(0),
+        quick: PortSet::EMPTY,
+        told: 0,
+    };
 }
 
 impl<const N: usize, const P: usize> Node<N, P> {
@@ -33,6 +42,9 @@ impl<const N: usize, const P: usize> Node<N, P> {
         }
         if installed.1 != Detector::Simultaneous {
             return Err(StepError::Enable(EnableError::NotInstalled));
+        }
+        if let Some(other) = self.simultaneous.slot.filter(|other| *other != slot) {
+            return Err(StepError::OtherEvent(other));
         }
         let out = plan.sent.iter().flatten().fold(plan.carrying(), |ports, port| ports.with(*port));
         let into = plan.release.map_or(PortSet::EMPTY, |port| PortSet::EMPTY.with(port));
@@ -52,9 +64,26 @@ impl<const N: usize, const P: usize> Node<N, P> {
         if let Some(port) = wires.find(|port| opened(*port) != first) {
             return Err(StepError::SessionsDiffer(port));
         }
-        self.quick_out = self.outgoing.difference(plan.carrying());
-        self.simultaneous = Simultaneous { plan, slot: Some(slot), generation, ..Simultaneous::NONE };
+        let first = || plan.carriers.iter().position(|ports| !ports.is_empty()).unwrap_or(0) as u8;
+        let told = plan.own.unwrap_or_else(first);
+        self.simultaneous = Simultaneous { plan, slot: Some(slot), generation, told, ..Simultaneous::NONE };
+        self.note_carriers();
         Ok(())
+    }
+
+    /// Brings up to date which outgoing ports have messages that carry nothing, after a change of what is armed or known.
+    pub(super) fn note_carriers(&mut self) {
+        let plan = &self.simultaneous.plan;
+        let mut alone = PortSet::EMPTY;
+        for (component, ports) in (0u8..).zip(plan.carriers) {
+            alone = if component == self.simultaneous.told { PortSet(alone.0 | ports.0) } else { alone };
+        }
+        for (component, ports) in (0u8..).zip(plan.carriers) {
+            alone = if component == self.simultaneous.told { alone } else { alone.difference(ports) };
+        }
+        let silent = self.outgoing.difference(plan.carrying());
+        self.quick_out = self.predicates.without_carry(silent);
+        self.simultaneous.quick = self.predicates.without_carry(alone);
     }
 
     /// Forgets the plan of another generation of a slot.
@@ -68,24 +97,60 @@ impl<const N: usize, const P: usize> Node<N, P> {
     pub(super) fn drop_plan(&mut self, slot: SlotId) {
         if self.simultaneous.slot == Some(slot) {
             self.simultaneous = Simultaneous::NONE;
-            self.quick_out = self.outgoing;
         }
+    }
+
+    /// Whether messages on this port carry one component and nothing else.
+    pub(super) fn tells_quickly(&self, port: PortId) -> bool {
+        BUILT_IN && self.simultaneous.quick.contains(port)
+    }
+
+    /// What such a message says.
+    pub(super) fn told(&self) -> Values {
+        let Simultaneous { told, slot, generation, .. } = self.simultaneous;
+        let mut values = Values::new(slot.unwrap_or(SlotId::ALL[0]), generation);
+        let (holds, count) = self.component(told, values.slot);
+        values.tell(told, holds, count);
+        values
+    }
+
+    /// The slot and generation of the event that this node has a part in.
+    pub(super) fn event_in_slot(&self) -> Option<(SlotId, Generation)> {
+        if BUILT_IN { Some((self.simultaneous.slot?, self.simultaneous.generation)) } else { None }
+    }
+
+    /// Takes in what a message says of one component. Returns the slot if the node has to look now.
+    pub(super) fn hear_value(&mut self, component: u8, holds: bool, count: u32) -> SlotSet {
+        let heard = &mut self.simultaneous;
+        if let Some(known) = heard.counts.get_mut(usize::from(component)) {
+            *known = count;
+        }
+        heard.hold = heard.hold & !(1 << component) | u8::from(holds) << component;
+        match heard.slot.filter(|_| self.all_hold()) {
+            Some(slot) => SlotSet::EMPTY.with(slot),
+            None => SlotSet::EMPTY,
+        }
+    }
+
+    /// Whether a component holds, as far as this node knows, and how many messages its node has taken from its release.
+    fn component(&self, component: u8, slot: SlotId) -> (bool, u32) {
+        let Simultaneous { plan, counts, hold, .. } = &self.simultaneous;
+        if plan.own == Some(component) {
+            let taken = plan.release.and_then(|release| self.counts.get(usize::from(release.0)));
+            return (self.component_holds(slot), taken.copied().unwrap_or(0));
+        }
+        (hold >> component & 1 != 0, counts.get(usize::from(component)).copied().unwrap_or(0))
     }
 
     /// What a message on this port says of the components, if it is a carrier.
     pub(super) fn values_for(&self, port: PortId) -> Option<Values> {
-        let Simultaneous { plan, counts, hold, slot, generation } = &self.simultaneous;
+        let Simultaneous { plan, slot, generation, .. } = &self.simultaneous;
         let slot = slot.filter(|_| BUILT_IN && plan.carrying().contains(port))?;
         let mut values = Values::new(slot, *generation);
-        for (component, (ports, heard)) in (0u8..).zip(plan.carriers.iter().zip(counts)) {
-            if !ports.contains(port) {
-                continue;
-            }
-            if plan.own == Some(component) {
-                let taken = plan.release.and_then(|release| self.counts.get(usize::from(release.0)));
-                values.tell(component, self.component_holds(slot), taken.copied().unwrap_or(0));
-            } else {
-                values.tell(component, hold >> component & 1 != 0, *heard);
+        for (component, ports) in (0u8..).zip(&plan.carriers) {
+            if ports.contains(port) {
+                let (holds, count) = self.component(component, slot);
+                values.tell(component, holds, count);
             }
         }
         Some(values)
@@ -93,17 +158,11 @@ impl<const N: usize, const P: usize> Node<N, P> {
 
     /// Takes in what a message says of the components. Returns the slot if the node has to look now.
     pub(super) fn hear_values(&mut self, values: &Values) -> SlotSet {
-        let heard = &mut self.simultaneous;
+        let heard = &self.simultaneous;
         if !BUILT_IN || heard.slot != Some(values.slot) || heard.generation != values.generation {
             return SlotSet::EMPTY;
         }
-        for (component, holds, count) in values.iter() {
-            if let Some(known) = heard.counts.get_mut(usize::from(component)) {
-                *known = count;
-            }
-            heard.hold = heard.hold & !(1 << component) | u8::from(holds) << component;
-        }
-        if self.all_hold() { SlotSet::EMPTY.with(values.slot) } else { SlotSet::EMPTY }
+        values.iter().fold(SlotSet::EMPTY, |_, (component, holds, count)| self.hear_value(component, holds, count))
     }
 
     /// Takes a simultaneous event out of the slots that an event of this node satisfied, unless every component holds.
@@ -150,9 +209,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     }
 
     fn component_holds(&self, slot: SlotId) -> bool {
-        let number = self.number();
-        let context = EvalContext { count: number.count(), epoch: number.epoch(), clock: self.clock.entries() };
-        self.predicates.component(slot, &context)
+        self.predicates.component(slot)
     }
 }
 

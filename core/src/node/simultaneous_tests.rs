@@ -29,7 +29,11 @@ fn install(node: &mut Small, condition: Option<&[Op]>, plan: Plan) -> Result<(),
     let program = program.finish().unwrap();
     let (slot, generation, detector) = (SLOT, GENERATION, Detector::Simultaneous);
     let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
-    for command in [install, Command::Plan { slot, generation, plan }, Command::Enable { slot, generation }] {
+    for command in [
+        install,
+        Command::Plan { slot, generation, plan },
+        Command::Enable { slot, generation, silent: PortSet::EMPTY },
+    ] {
         let _ = node.step(Input::Command(command))?;
     }
     Ok(())
@@ -215,4 +219,102 @@ fn a_plan_for_ports_or_slots_that_are_not_there_is_refused() {
     assert_eq!(install(&mut line.worker, None, plan), Err(StepError::NotOutgoing(GO)));
     let refused = line.wire.step(Input::Command(Command::Plan { slot: SLOT, generation: GENERATION, plan }));
     assert!(matches!(refused, Err(StepError::Enable(_))), "no program is installed");
+}
+
+/// A second event's plan would replace the first one's, whose slot would then fire for one component.
+#[test]
+fn a_second_event_is_refused_until_the_first_is_removed() {
+    let mut line = Line::armed();
+    let (slot, generation, detector) = (SlotId::ALL[0], Generation(1), Detector::Simultaneous);
+    let condition = Op::WatchCompare { watch: 0, relation: Relation::Equal, constant: 2 };
+    let program = ProgramBuilder::new(1).push_condition_term(1, 1, &[condition]).finish().unwrap();
+    let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
+    let _ = line.gate.step(Input::Command(install)).unwrap();
+    let plan = Command::Plan { slot, generation, plan: plans()[0] };
+    assert_eq!(line.gate.step(Input::Command(plan)), Err(StepError::OtherEvent(SLOT)));
+    let _ = line.gate.step(Input::Command(Command::Remove { slot: SLOT })).unwrap();
+    assert!(line.gate.step(Input::Command(plan)).is_ok());
+}
+
+/// A send, the quick way and by a step, on copies of a node; the bytes of the message. Says whether the quick way answered.
+fn send_both_ways(node: &mut Small, port: PortId, message: &mut [u8; Small::STAMP_ROOM]) -> (usize, bool) {
+    let (mut copy, mut bytes) = (node.clone(), [0; Small::STAMP_ROOM]);
+    let quick = copy.quick_send(port, &mut bytes);
+    let effects = node.step(Input::Send { port, stamp: message }).unwrap_or(crate::Effects::NONE);
+    let length = usize::from(effects.stamp);
+    match quick {
+        None => {}
+        Some(quick) if quick.satisfied.is_empty() => {
+            assert_eq!(bytes[quick.begin.into()..], message[..length]);
+            assert_eq!(copy, *node);
+        }
+        Some(quick) => {
+            assert_eq!(copy.go_on_sending(port, &mut bytes, quick), effects);
+            assert_eq!(copy, *node);
+        }
+    }
+    (length, quick.is_some())
+}
+
+/// The same for a receive.
+fn receive_both_ways(node: &mut Small, port: PortId, message: &[u8]) -> (bool, bool) {
+    let mut copy = node.clone();
+    let stamp = crate::MessageStamp::read::<3>(message).unwrap();
+    assert_eq!(stamp.len(), message.len(), "nothing but what is carried");
+    let quick = copy.quick_receive(port, &stamp);
+    if quick.is_none() {
+        assert_eq!(copy, *node, "a refusal changes nothing");
+    }
+    let effects = node.step(Input::Receive { port, stamp: message }).unwrap();
+    if let Some(quick) = quick {
+        let event = crate::Event::receive(port);
+        let log = quick.is_recorded.then_some(event);
+        let mut expected = crate::Effects { log, ..crate::Effects::NONE };
+        if !quick.satisfied.is_empty() {
+            expected = copy.go_on(event, quick);
+        }
+        assert_eq!(crate::Effects { stamp: effects.stamp, ..expected }, effects);
+        assert_eq!(copy, *node);
+    }
+    (quick.is_some(), effects.then == Then::Halt)
+}
+
+/// Messages that tell of one component go the quick way, and it does what a step does, until and at the fire.
+#[test]
+fn messages_that_tell_of_a_component_are_the_same_the_quick_way() {
+    let (mut quick, mut fires) = (0, 0);
+    for seed in 1..40u32 {
+        let mut random = seed.wrapping_mul(0x9E37_79B9) | 1;
+        let mut below = |most: u32| {
+            random ^= random << 13;
+            random ^= random >> 17;
+            random ^= random << 5;
+            random % most
+        };
+        let mut line = Line::armed();
+        for _ in 0..60 {
+            let mut message = [0; Small::STAMP_ROOM];
+            let value = 1 + below(2) as i32;
+            if line.worker.step(Input::Watch { watch: 0, value }).is_err() {
+                break;
+            }
+            let (length, sent) = send_both_ways(&mut line.worker, ARRIVED, &mut message);
+            let (taken, _) = receive_both_ways(&mut line.wire, ARRIVED, &message[..length]);
+            let (length, passed) = send_both_ways(&mut line.wire, UP, &mut message);
+            let (heard, halts) = receive_both_ways(&mut line.gate, UP, &message[..length]);
+            quick += [sent, taken, passed, heard].into_iter().filter(|quick| *quick).count();
+            if halts {
+                fires += 1;
+                break;
+            }
+            if below(2) == 0 {
+                let (length, _) = send_both_ways(&mut line.gate, DOWN, &mut message);
+                receive_both_ways(&mut line.wire, DOWN, &message[..length]);
+                let (length, _) = send_both_ways(&mut line.wire, GO, &mut message);
+                receive_both_ways(&mut line.worker, GO, &message[..length]);
+            }
+        }
+    }
+    assert!(fires > 20, "{fires} of 39 runs fired");
+    assert!(quick > 80, "only {quick} messages went the quick way");
 }

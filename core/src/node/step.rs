@@ -98,6 +98,7 @@ impl<const N: usize, const P: usize> Node<N, P> {
     pub(super) fn advance(&mut self, satisfied: SlotSet, log: Option<Event>) -> Effects {
         let satisfied = self.hold_back(satisfied);
         let outcome = self.predicates.advance(satisfied);
+        self.note_carriers();
         let Outcome { advanced, announce, fired } = outcome;
         let mut effects = Effects { log, advanced, announce, fired, ..Effects::NONE };
         if !outcome.announce.is_empty() {
@@ -142,8 +143,9 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let mut length = end.said.write(self.stamps, self.id, &self.clock, stamp).unwrap_or(0);
         // After the event was evaluated: a stage that the send satisfied travels with the message.
         let values = self.values_for(port);
-        if self.predicates.has_carry() || values.is_some() {
-            length += add_load(values.as_ref(), &self.predicates.carry(), stamp, length);
+        let carry = if self.predicates.has_carry() { self.predicates.carry_on(port) } else { Carry::EMPTY };
+        if !carry.is_empty() || values.is_some() {
+            length += add_load(values.as_ref(), &carry, stamp, length);
         }
         Ok(Effects { stamp: length as u8, ..effects })
     }
@@ -162,7 +164,9 @@ impl<const N: usize, const P: usize> Node<N, P> {
         let mut brought = SlotSet::EMPTY;
         if let Some(load) = load {
             // Before the event is evaluated: the receive itself can satisfy the next stage.
-            let _news = self.predicates.merge(&load.carry);
+            if !self.predicates.merge(&load.carry).is_empty() {
+                self.note_carriers();
+            }
             if let Some(values) = load.values {
                 brought = self.hear_values(&values);
             }
@@ -446,13 +450,17 @@ impl<const N: usize, const P: usize> Node<N, P> {
                 let program = Program::verify(program).map_err(StepError::Program)?;
                 self.predicates.install(slot, generation, detector, &program).map_err(StepError::Install)?;
                 self.drop_other_plan(slot, generation);
+                self.note_carriers();
             }
-            Command::Enable { slot, generation } => {
+            Command::Enable { slot, generation, silent } => {
                 self.predicates.enable(slot, generation).map_err(StepError::Enable)?;
+                self.predicates.silence(slot, silent);
+                self.note_carriers();
             }
             Command::Remove { slot } => {
                 self.predicates.remove(slot);
                 self.drop_plan(slot);
+                self.note_carriers();
             }
             Command::Report => {}
             Command::Plan { slot, generation, plan } => self.take_plan(slot, generation, plan)?,

@@ -131,7 +131,7 @@ fn a_linked_predicate_travels_with_the_message_and_halts_at_the_event_that_satis
     for (node, program) in [(&mut a, &first), (&mut b, &second)] {
         let program = program.as_bytes();
         let _ = node.step(Input::Command(Command::Install { slot, generation, detector, program })).unwrap();
-        let _ = node.step(Input::Command(Command::Enable { slot, generation })).unwrap();
+        let _ = node.step(Input::Command(Command::Enable { slot, generation, silent: PortSet::EMPTY })).unwrap();
     }
     let message = send(&mut a);
     assert_eq!(deliver(message, &mut b).then, Then::Continue, "the first event has not happened yet");
@@ -365,7 +365,7 @@ fn a_peer_that_missed_a_predicate_marker_is_told_when_its_link_comes_back() {
     let program = ProgramBuilder::new(2).push_event_term(1, 1, EventKind::Local, None).finish().unwrap();
     let program = program.as_bytes();
     let _ = a.step(Input::Command(Command::Install { slot, generation, detector, program })).unwrap();
-    let _ = a.step(Input::Command(Command::Enable { slot, generation })).unwrap();
+    let _ = a.step(Input::Command(Command::Enable { slot, generation, silent: PortSet::EMPTY })).unwrap();
     let _ = a.step(Input::LinkDown { port: OUT }).unwrap();
     let announced = a.step(Input::Event(Event::local(1))).unwrap();
     assert_eq!(announced.announce_to, PortSet::EMPTY.with(IN));

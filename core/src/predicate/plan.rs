@@ -5,7 +5,7 @@
 //! condition holds, every component said that it holds, and it has sent as many messages on each release as were taken.
 //! Spezialetti & Gupta evaluate an event where such messages arrive (section 3.3); the counts are an addition without which
 //! programs with loops could go on unnoticed.
-use super::{Carry, CarryDecodeError, Generation, SlotId};
+use super::{Carry, CarryDecodeError, Generation, SLOTS, SlotId};
 use crate::{PortId, PortSet};
 
 /// How many components a simultaneous event can have.
@@ -147,6 +147,8 @@ const VALUES: u8 = 0x80;
 const STAGES_FOLLOW: u8 = 0x08;
 const SLOT_SHIFT: u8 = 4;
 const HEAD: usize = 3;
+/// The length of the values of one component.
+const ONE: usize = HEAD + 4;
 
 impl Values {
     /// The longest wire form.
@@ -191,6 +193,27 @@ impl Values {
         Some(length)
     }
 
+    /// The wire form of one component, without stages behind it.
+    pub(crate) const fn to_bytes(self) -> [u8; ONE] {
+        let [a, b, c, d] = self.counts[0].to_le_bytes();
+        [VALUES | self.slot.number() << SLOT_SHIFT, self.generation.0, self.bits, a, b, c, d]
+    }
+
+    /// What a wire form of one component says, if it is of this event: which, whether it holds, how many messages were taken.
+    pub(crate) fn one_from_bytes(bytes: &[u8; ONE], event: (SlotId, Generation)) -> Option<(u8, bool, u32)> {
+        let &[first, generation, bits, a, b, c, d] = bytes;
+        let is_it = first == VALUES | event.0.number() << SLOT_SHIFT && generation == event.1.0;
+        let component = bits.trailing_zeros() as u8;
+        (is_it && is_one(bits)).then_some((component, bits >> 4 != 0, u32::from_le_bytes([a, b, c, d])))
+    }
+
+    /// The length of the wire form of one component without stages, if `bytes` begin with one.
+    pub(crate) fn one_len(bytes: &[u8]) -> Option<usize> {
+        let &[first, _, bits, ..] = bytes.first_chunk::<ONE>()?;
+        let is_known = first & !(3 << SLOT_SHIFT) == VALUES;
+        (is_known && is_one(bits)).then_some(ONE)
+    }
+
     /// Reads the wire form from the start of `bytes`; also says whether stages follow.
     fn decode(bytes: &[u8]) -> Result<(Self, bool), CarryDecodeError> {
         let &[first, generation, bits] = bytes.first_chunk().ok_or(CarryDecodeError::Truncated { needed: HEAD })?;
@@ -205,6 +228,14 @@ impl Values {
         Ok((values, first & STAGES_FOLLOW != 0))
     }
 }
+
+/// Whether these bits of values tell of exactly one component.
+const fn is_one(bits: u8) -> bool {
+    let (told, hold) = (bits & 0xf, bits >> 4);
+    told.is_power_of_two() && (hold == 0 || hold == told)
+}
+
+const _: () = assert!(SLOTS == 4, "two bits of the first byte are the slot");
 
 /// All that follows the stamp of a message before its payload.
 ///

@@ -2,7 +2,7 @@
 use super::program::tag;
 use super::table::{EnableError, InstallError};
 use super::{Detector, EvalContext, Generation, MAX_STAGES, MAX_TERMS_PER_STAGE, Program, Reached, WATCHES, eval};
-use crate::{Event, EventKind};
+use crate::{Event, EventKind, PortSet};
 
 /// What the node knows of the predicate in a slot.
 ///
@@ -56,6 +56,8 @@ pub(super) struct Slot {
     /// The terms of the awaited stage, found once when it arrived, the first in the lowest byte. No term has its body
     /// at 0, so 0 is the end.
     terms: u32,
+    /// The ports whose messages do not carry its stage: they lead to no node that looks for it.
+    pub silent: PortSet,
     pub generation: Generation,
     /// The stage that is looked for: one above the last known to be satisfied; 0 until enabled.
     pub awaits: u8,
@@ -68,6 +70,7 @@ impl Slot {
         program: Program::NONE,
         missing: [0; MAX_TERMS_PER_STAGE],
         terms: 0,
+        silent: PortSet::EMPTY,
         generation: Generation(0),
         awaits: 0,
         detector: Detector::Causal,
@@ -183,17 +186,11 @@ impl Slot {
         self.awaits <= 1 && matches!(self.phase, Phase::Installed)
     }
 
-    /// Whether the condition of a simultaneous event's component holds. A node without a condition has nothing against it.
+    /// Whether the condition of a simultaneous event's component held at the node's last event, since it is enabled. Only events
+    /// change watches. A node without a condition has nothing against it.
     #[inline]
-    pub fn holds(&self, watches: &[i32; WATCHES], context: &EvalContext<'_>) -> bool {
-        match (self.program.len(), self.program.byte(1) & (tag::CONDITION | tag::COUNTED)) {
-            (0, _) => true,
-            (1, tag::CONDITION) if eval::is_comparison(&self.program, 2) => {
-                eval::comparison_changed(&self.program, 3, watches, false)
-            }
-            (1, tag::CONDITION) => eval::condition_holds(&self.program, 2, watches, context),
-            _ => false,
-        }
+    pub const fn holds(&self) -> bool {
+        self.program.len() == 0 || self.terms & live::WAS_TRUE != 0
     }
 
     /// Looks on for a condition that came true while other components did not hold.

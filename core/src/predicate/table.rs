@@ -1,8 +1,8 @@
 //! What is armed on one node, and how far each predicate has come as far as this node knows.
 use super::slot::{EventKey, Phase, Slot};
 use super::{BUILT_IN, Carry, Detector, EvalContext, Generation, Program, Reached, SLOTS, SlotId, SlotSet, WATCHES};
-use crate::Event;
 use crate::control::SlotState;
+use crate::{Event, PortId, PortSet};
 use core::fmt;
 
 /// The predicates of one node.
@@ -11,7 +11,7 @@ use core::fmt;
 /// 1. [`merge`](Self::merge) what a received message carried, *before* its receive event is evaluated, so that the
 ///    receive itself can satisfy the next stage;
 /// 2. [`after_event`](Self::after_event), when the clock already counts the event;
-/// 3. [`carry`](Self::carry) for a message that is sent, *after* its send event was evaluated: the send happened before
+/// 3. [`carry_on`](Self::carry_on) for a message that is sent, *after* its send event was evaluated: the send happened before
 ///    its receive, so a stage that the send satisfied must travel with it.
 ///
 /// The rules (Miller & Choi 1988, section 3, with the points it leaves open decided):
@@ -63,7 +63,7 @@ pub struct Predicates {
     carried: SlotSet,
 }
 
-const _: () = assert!(size_of::<Predicates>() <= 240);
+const _: () = assert!(size_of::<Predicates>() <= 256);
 
 impl Predicates {
     /// Nothing armed, all watches 0.
@@ -121,6 +121,14 @@ impl Predicates {
         Ok(())
     }
 
+    /// Names the ports whose messages need not carry the stages of a slot, because they lead to no node that looks for the next
+    /// one. Messages on all other ports carry them.
+    pub fn silence(&mut self, slot: SlotId, ports: PortSet) {
+        if let Some(entry) = self.slots.get_mut(slot.index()) {
+            entry.silent = ports;
+        }
+    }
+
     /// Disarms a slot, whatever it holds. Late news of what it held is ignored from now on.
     pub fn remove(&mut self, slot: SlotId) {
         if let Some(entry) = self.slots.get_mut(slot.index()) {
@@ -173,17 +181,35 @@ impl Predicates {
         if satisfied.is_empty() { Outcome::NOTHING } else { self.advance(satisfied) }
     }
 
-    /// What a message sent now has to carry.
+    /// Every stage that is known, for whoever reads what this node writes into a shared object.
     #[inline]
     #[must_use]
     pub fn carry(&self) -> Carry {
+        self.carry_where(|_| true)
+    }
+
+    /// What a message sent on this port now has to carry.
+    #[inline]
+    #[must_use]
+    pub fn carry_on(&self, port: PortId) -> Carry {
+        self.carry_where(|slot| !slot.silent.contains(port))
+    }
+
+    fn carry_where(&self, is_told: impl Fn(&Slot) -> bool) -> Carry {
         let mut carry = Carry::EMPTY;
         for slot in self.carried.iter() {
-            if let Some(reached) = self.reached(slot) {
+            if let Some(reached) = self.reached(slot).filter(|_| self.slots.get(slot.index()).is_some_and(&is_told)) {
                 carry.set(reached);
             }
         }
         carry
+    }
+
+    /// The ports of `all` whose messages carry no stage just now.
+    #[must_use]
+    pub(crate) fn without_carry(&self, all: PortSet) -> PortSet {
+        let silent = self.carried.iter().filter_map(|slot| self.slots.get(slot.index())).map(|slot| slot.silent.0);
+        PortSet(silent.fold(all.0, |ports, silent| ports & silent))
     }
 
     /// The last stage known to be satisfied, if any: what a predicate marker for this slot says.
@@ -233,8 +259,8 @@ impl Predicates {
     }
 
     /// Whether what is known of the simultaneous event in a slot still counts, and how its condition stands.
-    pub(crate) fn component(&self, slot: SlotId, context: &EvalContext<'_>) -> bool {
-        self.slots.get(slot.index()).is_some_and(|entry| entry.goes_on() && entry.holds(&self.watches, context))
+    pub(crate) fn component(&self, slot: SlotId) -> bool {
+        self.slots.get(slot.index()).is_some_and(|entry| entry.goes_on() && entry.holds())
     }
 
     /// Whether the simultaneous event in a slot may fire.

@@ -1,7 +1,9 @@
 //! The protocol alone, between nodes that exchange messages, and against an order computed in another way.
 use super::*;
 use crate::predicate::{Detector, Generation, Op, ProgramBuilder, Relation, SlotId};
-use crate::{Command, Direction, Effects, Event, EventKind, HaltId, Input, Node, PortId, StampKind, StepError, Then};
+use crate::{
+    Command, Direction, Effects, Event, EventKind, HaltId, Input, Node, PortId, PortSet, StampKind, StepError, Then,
+};
 use AccessKind::{Read, Write};
 use stillpoint_test::test;
 
@@ -106,8 +108,44 @@ fn the_record_says_what_was_done_where_and_that_it_races() {
         let event = effects.log.unwrap();
         assert_eq!((event.kind, event.arg), (EventKind::Access, OBJECT));
         let version = ((turn + 1) % 64) as u8;
-        let expected = AccessValue { kind: Write, race: turn > 0, version, place: 0xABCD };
+        let expected = AccessValue { kind: Write, race: turn > 0, version, reads: 0, place: 0xABCD };
         assert_eq!(AccessValue::from_bits(event.value), expected);
+    }
+}
+
+/// Table 3-2: a writer records how many reads there were since the write before it.
+#[test]
+fn the_record_of_a_write_says_how_many_reads_there_were_since_the_write_before_it() {
+    let (mut nodes, mut object) = (nodes(StampKind::Event), SharedObject::<NODES>::new());
+    let mut recorded = |node: usize, kind| {
+        let (effects, _) = nodes[node].access(&mut object, Access { kind, object: OBJECT, place: 0xABCD }).unwrap();
+        AccessValue::from_bits(effects.log.unwrap().value)
+    };
+    for reads in [0, 1, 5, 127, 128, 130_u32] {
+        for read in 0..reads {
+            let value = recorded(1 + (read % 2) as usize, Read);
+            assert_eq!((value.kind, value.reads, value.place), (Read, 0, 0xABCD));
+        }
+        let value = recorded(0, Write);
+        assert_eq!((value.kind, u32::from(value.reads), value.place), (Write, reads % 128, 0xABCD));
+    }
+}
+
+/// The count of reads makes the record of a write at a place one byte longer at most, and that of a read none.
+#[test]
+fn every_value_survives_its_bits_and_a_write_is_one_byte_longer_at_most() {
+    let length = |bits: u32| (i64::from(bits as i32).unsigned_abs() * 2).max(1).ilog2() / 7 + 1;
+    for kind in [Read, Write] {
+        for (race, version, reads) in [(false, 0, 0), (true, 63, 127), (false, 1, 64), (true, 32, 1)] {
+            for place in [1, 63, 64, 0x1FFF, 0x2000, 0x8000, 0xFFFF] {
+                let reads = if kind == Write { reads } else { 0 };
+                let value = AccessValue { kind, race, version, reads, place };
+                assert_eq!(AccessValue::from_bits(value.to_bits()), value);
+                let write = u32::from(kind == Write);
+                let without = write | u32::from(race) << 1 | u32::from(version) << 2 | u32::from(place) << 8;
+                assert!(length(value.to_bits()) <= length(without) + write, "{value:?}");
+            }
+        }
     }
 }
 
@@ -136,7 +174,7 @@ fn stages_of_causal_predicates_travel_with_what_is_written() {
     for (node, stage) in [(0, 1), (1, 2), (2, 2)] {
         let program = ProgramBuilder::new(2).push_condition_term(stage, 1, &when(0)).finish().unwrap();
         let install = Command::Install { slot, generation, detector, program: program.as_bytes() };
-        for command in [install, Command::Enable { slot, generation }] {
+        for command in [install, Command::Enable { slot, generation, silent: PortSet::EMPTY }] {
             let _ = nodes[node].step(Input::Command(command)).unwrap();
         }
     }
@@ -243,5 +281,5 @@ fn what_is_reported_on_random_runs_is_true_and_no_racing_object_goes_unreported(
 #[test]
 fn an_ordinary_event_of_this_kind_says_nothing_about_a_place() {
     let bare = AccessValue::from_bits(Event { kind: EventKind::Access, arg: 1, value: 1 }.value);
-    assert_eq!(bare, AccessValue { kind: Write, race: false, version: 0, place: 0 });
+    assert_eq!(bare, AccessValue { kind: Write, race: false, version: 0, reads: 0, place: 0 });
 }

@@ -1,7 +1,7 @@
 //! The stamp at the front of a message, before it is received.
 use super::StampError;
 use super::wire::{Body, CARRY, FORM, FORM_SHORT, Parsed, Short, mask_bytes, words_of};
-use crate::predicate::Load;
+use crate::predicate::{Load, Values};
 use crate::{EventNumber, NodeId};
 
 /// What a message begins with, told apart from its payload before it is received.
@@ -50,6 +50,17 @@ impl<'a> MessageStamp<'a> {
         self.message
     }
 
+    /// A short stamp that something follows, and that. `None` for any other.
+    pub(crate) fn short_with_load<const N: usize>(&self) -> Option<(Short<'a>, &'a [u8])> {
+        let (head, rest) = self.message.split_first()?;
+        if head & (FORM | CARRY) != FORM_SHORT | CARRY {
+            return None;
+        }
+        let short = Short::parse::<N>(*head, rest).ok()?;
+        let load = self.message.get(short.length::<N>()..self.length)?;
+        Some((short, load))
+    }
+
     /// Whether stages of causal predicates follow.
     #[inline]
     pub(crate) fn carries(&self) -> bool {
@@ -68,6 +79,14 @@ impl<'a> MessageStamp<'a> {
 
 #[inline(never)]
 fn any_stamp_len<const N: usize>(message: &[u8]) -> Option<usize> {
+    // One component of a simultaneous event behind a short stamp, which is what most messages that carry anything carry.
+    if let Some((head, rest)) = message.split_first().filter(|(head, _)| **head & (FORM | CARRY) == FORM_SHORT | CARRY)
+    {
+        let stamp = Short::parse::<N>(*head, rest).ok()?.length::<N>();
+        if let Some(load) = message.get(stamp..).and_then(Values::one_len) {
+            return Some(stamp + load);
+        }
+    }
     message_stamp_len::<N>(message).ok()
 }
 

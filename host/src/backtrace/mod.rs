@@ -1,8 +1,9 @@
 //! Where each core of a halted board stands in user code.
 //!
-//! A parked core spins in the agent, in an interrupt handler or at the end of an event. Its registers are read by halting
-//! it for a moment through the probe; what it did before is unwound by the firmware's debug information, and the frames
-//! of the kit itself are told apart from those of the user.
+//! A parked core waits in the agent, in an interrupt handler or at the end of an event. Its agent has saved its registers;
+//! those of a core that does not stand by its agent are read through the probe, which has halted it. What the core did
+//! before is unwound by the firmware's debug information, and the frames of the kit itself are told apart from those of the
+//! user.
 mod frame;
 mod places;
 mod stack;
@@ -14,7 +15,7 @@ pub use places::Unwinders;
 pub use unwind::{Unwinder, UnwinderError};
 
 use crate::dwarf::Registers;
-use crate::{Board, SessionError};
+use crate::{Board, BoardError, SessionError};
 use probe_rs::MemoryInterface as _;
 use serde::Serialize;
 use stack::{Stack, StackMemory};
@@ -25,6 +26,9 @@ pub enum BacktraceError {
     /// The probe could not.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// Its control block cannot be read.
+    #[error(transparent)]
+    Board(#[from] BoardError),
     /// The dump has lost them.
     #[error("its registers are missing: the dump is damaged where they were")]
     Lost,
@@ -74,21 +78,24 @@ impl Backtrace {
 }
 
 impl Board {
-    /// The backtrace of a core that the probe has halted.
+    /// The backtrace of a core that its agent keeps where it stands, or that the probe has halted.
     pub fn backtrace(&mut self, core: usize, unwinder: &Unwinder) -> Result<Backtrace, BacktraceError> {
         if let Some(saved) = self.dumped() {
             let registers = saved.registers.get(core).and_then(Option::as_ref).ok_or(BacktraceError::Lost)?;
-            let mut read = |address: u64, into: &mut [u8]| {
-                if let (Some(word), Ok(into)) = (registers.control(address), <&mut [u8; 4]>::try_from(&mut *into)) {
-                    *into = word.to_le_bytes();
-                    return Ok(());
-                }
-                let address = u32::try_from(address).unwrap_or(u32::MAX);
+            let mut read = |address: u32, into: &mut [u8]| {
                 saved.memory.read_bytes(address, into).map_err(|error| probe_rs::Error::Other(error.to_string()))
             };
-            let mut memory = StackMemory { stack: Stack::default(), deep: &mut read };
-            let (core_type, set) = (registers.core_type(), Some(registers.instruction_set()));
-            return Ok(unwinder.unwind(&mut memory, core_type, set, registers.for_debug())?);
+            return Ok(unwind_saved(unwinder, registers, Stack::default(), &mut read)?);
+        }
+        if let Some(registers) = self.saved_registers(core)? {
+            let memory = self.memory();
+            let stack = stack::read(memory, &registers);
+            let mut read = |address: u32, into: &mut [u8]| {
+                let found = crate::memory::read_bytes(memory, address, into.len());
+                into.copy_from_slice(&found.map_err(|error| probe_rs::Error::Other(error.to_string()))?);
+                Ok(())
+            };
+            return Ok(unwind_saved(unwinder, &registers, stack, &mut read)?);
         }
         let session = self.session()?;
         let (registers, stack) = stack::capture(session, core)?;
@@ -98,4 +105,23 @@ impl Board {
         let mut memory = StackMemory { stack, deep: &mut |address, into| live.read(address, into) };
         Ok(unwinder.unwind(&mut memory, core_type, set, registers)?)
     }
+}
+
+/// Unwinds from registers that were saved, through memory that does not change.
+fn unwind_saved(
+    unwinder: &Unwinder,
+    registers: &crate::dump::Registers,
+    stack: Stack,
+    read: &mut dyn FnMut(u32, &mut [u8]) -> Result<(), probe_rs::Error>,
+) -> Result<Backtrace, SessionError> {
+    let mut deep = |address: u64, into: &mut [u8]| {
+        if let (Some(word), Ok(into)) = (registers.control(address), <&mut [u8; 4]>::try_from(&mut *into)) {
+            *into = word.to_le_bytes();
+            return Ok(());
+        }
+        read(u32::try_from(address).unwrap_or(u32::MAX), into)
+    };
+    let mut memory = StackMemory { stack, deep: &mut deep };
+    let (core_type, set) = (registers.core_type(), Some(registers.instruction_set()));
+    unwinder.unwind(&mut memory, core_type, set, registers.for_debug())
 }

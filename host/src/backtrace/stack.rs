@@ -1,5 +1,6 @@
 //! The registers and the stack of a halted core.
-use crate::{Session, SessionError};
+use crate::dump::Registers;
+use crate::{Memory, Session, SessionError};
 use probe_rs::{MemoryInterface, RegisterRole, RegisterValue};
 use probe_rs_debug::DebugRegisters;
 
@@ -28,6 +29,16 @@ pub(super) fn capture(session: &mut Session, core: usize) -> Result<(DebugRegist
     let read = core.read_32(base, &mut words);
     let bytes = if read.is_ok() { words.into_iter().flat_map(u32::to_le_bytes).collect() } else { Vec::new() };
     Ok((registers, Stack { base, bytes }))
+}
+
+/// Reads the stack of a core whose registers were saved.
+pub(super) fn read(memory: &mut dyn Memory, registers: &Registers) -> Stack {
+    let Some(base) = registers.stack_pointers().first().and_then(|at| u32::try_from(at & !3).ok()) else {
+        return Stack::default();
+    };
+    // Near the end of memory there is less than that, and then each word is read when it is asked for.
+    let bytes = crate::memory::read_bytes(memory, base, PIECE).unwrap_or_default();
+    Stack { base: base.into(), bytes }
 }
 
 /// Reads bytes from an address on.

@@ -5,7 +5,7 @@ use crate::{Node, NodeAddress, Slot, System, SystemError};
 use serde::{Deserialize, Serialize};
 use stillpoint_core::control::{SlotState, StateCode};
 use stillpoint_core::predicate::{Detector, Generation, MAX_STAGES, Plan, Program, SlotId, SlotPhase};
-use stillpoint_core::{Command, NodeId};
+use stillpoint_core::{Command, NodeId, PortSet};
 
 /// A breakpoint as it was armed: what is needed to find it again on the boards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,18 @@ pub struct Armed {
     /// For a simultaneous event that is promised: the part of each node that has one, by the number of the node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<(u8, Vec<u8>)>,
+    /// The ports of each node whose messages need not carry its stages, one bit each, by the number of the node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silent: Vec<(u8, u32)>,
+}
+
+/// What messages carry of a breakpoint, if not its stages on every port.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Carriers<'a> {
+    /// For a simultaneous event that is promised: the part of each node that has one.
+    pub plans: &'a [(NodeId, Plan)],
+    /// The ports of each node whose messages need not carry its stages.
+    pub silent: &'a [(NodeId, PortSet)],
 }
 
 impl Armed {
@@ -44,6 +56,10 @@ impl Armed {
     fn plan(&self, node: NodeId) -> Plan {
         let bytes = self.plans.iter().find(|(id, _)| *id == node.0).and_then(|(_, bytes)| bytes.first_chunk());
         bytes.and_then(Plan::from_bytes).unwrap_or(Plan::NOTHING)
+    }
+
+    fn silent(&self, node: NodeId) -> PortSet {
+        PortSet(self.silent.iter().find(|(id, _)| *id == node.0).map_or(0, |(_, ports)| *ports))
     }
 
     /// Whether a node says that the simultaneous event can be recognised no more: a link of its plan began a new session.
@@ -116,6 +132,16 @@ pub fn free_slot(nodes: &[Node]) -> Option<(SlotId, Generation)> {
     })
 }
 
+/// The slot of the simultaneous event that nodes have a part in; they have room for one.
+fn simultaneous_slot(nodes: &[Node]) -> Option<SlotId> {
+    SlotId::ALL.into_iter().find(|slot| {
+        let states = nodes.iter().filter_map(|node| node.slots.get(usize::from(slot.number()))?.state);
+        states.into_iter().any(|state| {
+            state.detector == Detector::Simultaneous && matches!(state.phase, SlotPhase::Installed | SlotPhase::Fired)
+        })
+    })
+}
+
 /// Arms a breakpoint: installs it on every node, asks every node to confirm it, and then enables it. In a system that runs,
 /// breakpoints that have fired are removed first: their halt is over.
 ///
@@ -130,18 +156,19 @@ pub fn arm(
     text: &str,
     note: impl FnOnce(&Armed),
 ) -> Result<Armed, BreakError> {
-    arm_by_plan(system, compiled, detector, &[], text, note)
+    arm_by_plan(system, compiled, detector, Carriers::default(), text, note)
 }
 
-/// The same for a simultaneous event, of which each node gets its part. Without parts it is an ordinary breakpoint.
+/// The same where it is known what messages have to carry: the parts of a simultaneous event, or the stages of a linked one on
+/// some channels only.
 ///
 /// # Errors
-/// As for [`arm`]; or the links on the way of a release began at different times.
+/// As for [`arm`]; or there is a simultaneous event already, or the links on the way of a release began at different times.
 pub fn arm_by_plan(
     system: &mut System,
     compiled: &Compiled,
     detector: Detector,
-    plans: &[(NodeId, Plan)],
+    carriers: Carriers<'_>,
     text: &str,
     note: impl FnOnce(&Armed),
 ) -> Result<Armed, BreakError> {
@@ -152,6 +179,11 @@ pub fn arm_by_plan(
         nodes = survey(system)?;
     }
     let (slot, generation) = free_slot(&nodes).ok_or(BreakError::NoSlot)?;
+    if detector == Detector::Simultaneous
+        && let Some(other) = simultaneous_slot(&nodes)
+    {
+        return Err(BreakError::OneEvent(other.number()));
+    }
     let programs = compiled.programs.iter().map(|(node, program)| (node.0, program.as_bytes().to_vec()));
     let armed = Armed {
         slot: slot.number(),
@@ -160,10 +192,11 @@ pub fn arm_by_plan(
         text: text.to_owned(),
         stages: compiled.stages,
         programs: programs.collect(),
-        plans: plans.iter().map(|(node, plan)| (node.0, plan.to_bytes().to_vec())).collect(),
+        plans: carriers.plans.iter().map(|(node, plan)| (node.0, plan.to_bytes().to_vec())).collect(),
+        silent: carriers.silent.iter().map(|(node, ports)| (node.0, ports.0)).collect(),
     };
     note(&armed);
-    let done = install(system, &armed, &nodes).and_then(|()| enable(system, &armed));
+    let done = install(system, &armed, &nodes).and_then(|()| enable(system, &armed, &nodes));
     if let Err(error) = done {
         // What can still be reached shall not be left with half a breakpoint.
         for at in system.addresses() {
@@ -219,22 +252,23 @@ fn confirm(armed: &Armed, nodes: &[Node], id: NodeId) -> Result<(), BreakError> 
     Err(BreakError::NotConfirmed { node: id.0, slot: armed.slot, says })
 }
 
-fn enable(system: &mut System, armed: &Armed) -> Result<(), BreakError> {
-    for at in system.addresses() {
-        enable_on(system, at, armed)?;
+fn enable(system: &mut System, armed: &Armed, nodes: &[Node]) -> Result<(), BreakError> {
+    for (at, node) in system.addresses().into_iter().zip(nodes) {
+        enable_on(system, at, armed, node.id)?;
     }
     Ok(())
 }
 
-fn enable_on(system: &mut System, at: NodeAddress, armed: &Armed) -> Result<(), BreakError> {
+fn enable_on(system: &mut System, at: NodeAddress, armed: &Armed, node: NodeId) -> Result<(), BreakError> {
     let slot = SlotId::new(armed.slot).ok_or(BreakError::NoSlot)?;
-    Ok(system.command(at, &Command::Enable { slot, generation: armed.generation() })?)
+    let (generation, silent) = (armed.generation(), armed.silent(node));
+    Ok(system.command(at, &Command::Enable { slot, generation, silent })?)
 }
 
 /// Arms a breakpoint again on one node that forgot it in a reset.
 pub(super) fn rearm(system: &mut System, at: NodeAddress, armed: &Armed, node: NodeId) -> Result<(), BreakError> {
     install_on(system, at, armed, node)?;
-    enable_on(system, at, armed)
+    enable_on(system, at, armed, node)
 }
 
 /// Removes whatever is in a slot from every node. Nodes that cannot be reached do not keep the others from it.

@@ -42,7 +42,16 @@ fn program() -> Program {
 fn armed() -> Armed {
     let bytes = program().as_bytes().to_vec();
     let programs = vec![(0, bytes.clone()), (1, bytes)];
-    Armed { slot: 1, generation: 7, markers: false, text: "a:fault".into(), stages: 1, programs, plans: Vec::new() }
+    Armed {
+        slot: 1,
+        generation: 7,
+        markers: false,
+        text: "a:fault".into(),
+        stages: 1,
+        programs,
+        plans: Vec::new(),
+        silent: Vec::new(),
+    }
 }
 
 const NEVER: (SlotPhase, u8, u32) = (SlotPhase::Unknown, 0, 0);

@@ -10,7 +10,9 @@ mod once;
 mod step;
 mod wait;
 
-pub use arm::{Agreement, Armed, agreement, arm, arm_by_plan, free_slot, is_half_armed, look_on, remove, remove_fired};
+pub use arm::{
+    Agreement, Armed, Carriers, agreement, arm, arm_by_plan, free_slot, is_half_armed, look_on, remove, remove_fired,
+};
 pub use directory::directory;
 pub use fired::{Fired, Order, Satisfied, satisfied};
 pub use once::{Moved, Ran, run_until};
@@ -30,6 +32,11 @@ pub enum BreakError {
     /// Every slot is in use.
     #[error("all {SLOTS} breakpoints are in use; remove one with `stillpoint break rm N`")]
     NoSlot,
+    /// A second simultaneous event.
+    #[error(
+        "breakpoint {0} is a simultaneous event, and nodes have room for one; remove it with `stillpoint break rm {0}`"
+    )]
+    OneEvent(u8),
     /// Nothing can run until something, because nothing stands.
     #[error("{0} not halted; halt the system first with `stillpoint halt`")]
     NotHalted(String),

@@ -12,6 +12,7 @@ use super::break_report::{Listed, Listing, Removed};
 use super::break_set::{Patience, Wanted, set};
 use super::break_store::Store;
 use super::{CliError, Context, Exit, break_simultaneous};
+use std::path::PathBuf;
 use stillpoint::breakpoint::{self, Agreement, Armed};
 use stillpoint::expr::{self, Resolved};
 use stillpoint_core::predicate::{Detector, SLOTS, SlotId, SlotPhase};
@@ -37,6 +38,9 @@ pub struct Args {
     /// Do not look for a promise of conditions joined by ===: halt at each of them and look.
     #[arg(long)]
     best_effort: bool,
+    /// The folder of the sources, or the first file of the firmware; else they are where the debug information says.
+    #[arg(long, value_name = "DIR")]
+    source: Option<PathBuf>,
     #[command(flatten)]
     patience: Patience,
     #[command(subcommand)]
@@ -79,11 +83,12 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         (Some(Verb::List), _) => list(context),
         (Some(Verb::Rm { which }), _) => context.controlled(|context| remove(context, *which)),
         (None, Some(text)) if expr::is_simultaneous(text) => {
-            break_simultaneous::run(text, args.best_effort, args.patience, context)
+            break_simultaneous::run(text, args.best_effort, args.source.as_deref(), args.patience, context)
         }
         (None, Some(text)) => {
             let detector = if args.markers { Detector::Marker } else { Detector::Causal };
-            let wanted = Wanted::understand(text, detector, context)?;
+            let mut wanted = Wanted::understand(text, detector, context)?;
+            wanted.carry_where_needed(args.source.as_deref(), context);
             set(&wanted, args.patience, context, None)
         }
         (None, None) => Err(CliError::Usage("what shall it stop at? `stillpoint break --help` has examples".into())),

@@ -27,6 +27,12 @@ pub struct Stopped {
     /// The components of a simultaneous event that was promised, as the halted state shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     components: Vec<Component>,
+    /// The channels whose messages carry its stages, if it is known that others need not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    carried: Vec<String>,
+    /// How many channels carry nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    silent: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -69,7 +75,15 @@ impl Stopped {
             halt: None,
             satisfied: Vec::new(),
             components: Vec::new(),
+            carried: Vec::new(),
+            silent: None,
         }
+    }
+
+    /// The same with what carries its stages, and how many channels carry nothing.
+    pub fn carried(mut self, carried: &[String], silent: usize) -> Self {
+        (self.carried, self.silent) = (carried.to_vec(), (silent > 0).then_some(silent));
+        self
     }
 
     /// Takes what the halted state shows of each component.

@@ -2,11 +2,14 @@
 use super::break_left::remove_left;
 use super::break_report::Stopped;
 use super::break_store::Store;
+use super::stable::ProgramArgs;
 use super::stop::Holds;
 use super::{CliError, Context, Exit, Output};
+use std::path::Path;
 use std::time::{Duration, Instant};
-use stillpoint::breakpoint::{self, Armed, BreakError, Fired, Waited};
+use stillpoint::breakpoint::{self, Armed, BreakError, Carriers, Fired, Waited};
 use stillpoint::expr::{self, Compiled, Directory, ExprError, Promise, Resolved};
+use stillpoint::program::StageCarriers;
 use stillpoint::{Node, Slot, System};
 use stillpoint_core::control::StateCode;
 use stillpoint_core::predicate::{Detector, Plan, SlotId, SlotPhase};
@@ -26,8 +29,18 @@ pub struct Wanted {
     pub said: Option<Promise>,
     /// For a simultaneous event that is promised: the part of each node that has one.
     pub plans: Vec<(NodeId, Plan)>,
+    /// For one with several stages, which channels carry them, if the sources say so.
+    pub carriers: StageCarriers,
     /// What must hold in the halted state when it has fired, with its text.
     pub components: Vec<(String, Holds)>,
+}
+
+/// How many channels carry nothing.
+pub fn silent_text(count: usize) -> String {
+    match count {
+        1 => "1 other channel carries nothing".to_owned(),
+        n => format!("{n} other channels carry nothing"),
+    }
 }
 
 /// An expression that cannot be used is the user's to mend, with the caret on a line of its own.
@@ -58,6 +71,7 @@ impl Wanted {
             directory,
             said: None,
             plans: Vec::new(),
+            carriers: StageCarriers::default(),
             components: Vec::new(),
         })
     }
@@ -73,6 +87,10 @@ impl Wanted {
         out.say(if best_effort { "best effort" } else { "promised" }, &promise.holds);
         for limit in &promise.limits {
             out.say("but", limit);
+        }
+        let StageCarriers { carried, quiet, .. } = &self.carriers;
+        if *quiet > 0 {
+            out.say("carried", format!("by {}; {}", carried.join(", "), silent_text(*quiet)));
         }
     }
 
@@ -98,18 +116,33 @@ impl Wanted {
             let mut store = Store::open(context.file()?.as_ref())?;
             let system = context.system()?;
             let mut kept = Ok(());
+            let carriers = Carriers { plans: &self.plans, silent: &self.carriers.silent };
             // Before any board has it: should this process be killed, the next one knows what it finds.
             let note = |armed: &Armed| kept = store.put(armed.clone(), only_for);
-            let armed = breakpoint::arm_by_plan(system, compiled, self.detector, &self.plans, &self.text, note);
+            let armed = breakpoint::arm_by_plan(system, compiled, self.detector, carriers, &self.text, note);
             let armed = armed.map_err(failed)?;
             kept?;
             Ok(armed)
         })
     }
 
+    /// Lets its stages travel only on the channels between its stages, if the sources of the firmware tell which those are.
+    pub fn carry_where_needed(&mut self, source: Option<&Path>, context: &mut Context) {
+        let stages = self.resolved.stages.iter().map(|stage| stage.iter().flatten().map(|term| term.node).collect());
+        let stages: Vec<Vec<NodeId>> = stages.collect();
+        if self.detector != Detector::Causal || stages.iter().flatten().all(|node| stages[0].first() == Some(node)) {
+            return;
+        }
+        let from = ProgramArgs::at(source.map(Path::to_owned));
+        // Without sources every message carries them, which is right as well.
+        let program = from.header(context).and_then(|header| from.load(&header)).ok();
+        self.carriers = program.and_then(|program| program.stages(&stages)).unwrap_or_default();
+    }
+
     /// What is to be shown of it.
     pub fn shown(&self, armed: &Armed) -> Stopped {
-        Stopped::new(armed, self.resolved.class(), self.promised())
+        let StageCarriers { carried, quiet, .. } = &self.carriers;
+        Stopped::new(armed, self.resolved.class(), self.promised()).carried(carried, *quiet)
     }
 
     /// Waits for it.

@@ -4,32 +4,52 @@
 //! *Promised*: every node gets its part of a plan, one node recognises the event, and the host looks whether every component
 //! holds in the halted state. *Best effort*: the breakpoint fires whenever one of the conditions becomes true. The host then
 //! looks at the halted state: if all of them hold, that is the answer; otherwise the system goes on.
-use super::break_set::{Patience, Wanted, set};
+//!
+//! Sources that are wrong, that cannot be followed where it matters, or an event that is too large arm nothing, unless best effort is
+//! asked for.
+use super::break_set::{Patience, Wanted, set, silent_text};
 use super::stable::ProgramArgs;
 use super::stop::Holds;
-use super::{CliError, Context, Exit, stable};
+use super::{CliError, Context, Exit};
 use std::cell::Cell;
+use std::path::Path;
 use stillpoint::Node;
 use stillpoint::breakpoint;
-use stillpoint::expr::{self, Promise};
+use stillpoint::expr::{self, Directory, Promise};
+use stillpoint::program::{SystemProgram, verdict};
 use stillpoint_core::NodeId;
 use stillpoint_core::predicate::{Detector, Plan};
 
 /// Arms a simultaneous event and waits for it.
-pub fn run(text: &str, best_effort: bool, patience: Patience, context: &mut Context) -> Result<Exit, CliError> {
+pub fn run(
+    text: &str,
+    best_effort: bool,
+    source: Option<&Path>,
+    patience: Patience,
+    context: &mut Context,
+) -> Result<Exit, CliError> {
     let directory = breakpoint::directory(context.system()?)?;
     let event = expr::simultaneous(text, &directory).map_err(|error| CliError::Usage(error.to_string()))?;
     let any = event.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join(" | ");
     let mut wanted = Wanted::understand(&any, Detector::Causal, context)?;
     let all: Vec<_> = wanted.resolved.terms().map(|(_, term)| Holds::of(term.clone())).collect();
-    let why = match if best_effort { Err("it was asked for".to_owned()) } else { planned(text, context) } {
+    let why = match if best_effort {
+        Err(Unplanned::Effort("it was asked for".into()))
+    } else {
+        planned(text, source, context)
+    } {
+        Err(Unplanned::Refused(why)) => {
+            return Err(CliError::Usage(format!(
+                "{why}; nothing is armed (--best-effort halts at each component and looks)"
+            )));
+        }
         Ok(Planned { plans, promise }) => {
             (wanted.text, wanted.detector, wanted.plans) = (text.to_owned(), Detector::Simultaneous, plans);
             wanted.said = Some(promise);
             wanted.components = event.iter().map(|one| one.text.clone()).zip(all).collect();
             return set(&wanted, patience, context, None);
         }
-        Err(why) => why,
+        Err(Unplanned::Effort(why)) => why,
     };
     wanted.said = Some(Promise {
         holds: "when it stops, the host has seen every component hold in the halted state".into(),
@@ -60,20 +80,36 @@ struct Planned {
     promise: Promise,
 }
 
+/// Why there is no plan.
+enum Unplanned {
+    /// It can be stopped at as best effort.
+    Effort(String),
+    /// The sources or the event have to be mended first.
+    Refused(String),
+}
+
 /// How the sources say that the event can be recognised, or why it cannot be promised.
-fn planned(text: &str, context: &mut Context) -> Result<Planned, String> {
-    let from = ProgramArgs::at(None);
-    let judged = from.header(context).and_then(|header| stable::judge(text, &from, &[], &header));
-    let (program, verdict) = judged.map_err(|error| format!("whether more could be promised is not known: {error}"))?;
+fn planned(text: &str, source: Option<&Path>, context: &mut Context) -> Result<Planned, Unplanned> {
+    let unknown = |error: &dyn std::fmt::Display| {
+        Unplanned::Effort(format!("whether more could be promised is not known: {error}"))
+    };
+    let header = ProgramArgs::at(None).header(context).map_err(|error| unknown(&error))?;
+    let program = SystemProgram::load(&header, source).map_err(|error| match error.is_contradiction() {
+        true => Unplanned::Refused(error.to_string()),
+        false => unknown(&error),
+    })?;
+    let directory = Directory::of_trace(&header);
+    let event = expr::simultaneous(text, &directory).map_err(|error| unknown(&error))?;
+    let verdict = verdict(&program, &event, text, &[]).map_err(Unplanned::Refused)?;
     let (Some(promised), Some(recognition)) = (&verdict.promised, verdict.recognition()) else {
+        if let Some(note) = &verdict.unfollowed {
+            return Err(Unplanned::Refused(format!("whether it can be promised is not known, {note}")));
+        }
         let why = verdict.obstacles.first().map(|obstacle| format!(": {}", obstacle.why));
-        return Err(format!("more cannot be promised{}", why.unwrap_or_default()));
+        return Err(Unplanned::Effort(format!("more cannot be promised{}", why.unwrap_or_default())));
     };
-    let plans = program.plans(recognition).map_err(|error| format!("more cannot be promised: {error}"))?;
-    let others = match promised.silent {
-        1 => "1 other channel carries nothing".to_owned(),
-        n => format!("{n} other channels carry nothing"),
-    };
+    let plans = program.plans(recognition).map_err(Unplanned::Refused)?;
+    let others = silent_text(promised.silent);
     let promise = Promise {
         holds: format!(
             "when it fires, every component holds in the halted state; {} recognises it, {} carry what it needs, {others}",

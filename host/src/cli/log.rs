@@ -11,8 +11,8 @@
 //!     ...
 //!
 //! Every line carries the clock of its node, so messages and calls order lines whether or not the nodes record
-//! their events. Accesses of shared objects order them as far as the log rings have their records; `--order sync` leaves these out, and
-//! so does `--follow`. What is concurrent goes by time; boards have no common clock, so between boards that is a guess. A line of
+//! their events. Accesses of shared objects order them as far as the log rings have their records; `--order sync` leaves these
+//! out. What is concurrent goes by time; boards have no common clock, so between boards that is a guess. A line of
 //! a node that had not started yet has no clock: it is marked with `~`, and time alone put it where it is.
 //!
 //! Without `--follow` the boards are only read: the same lines are there the next time. A ring that is full drops new
@@ -94,9 +94,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     }
     let columns = Columns::of(system, args.full);
     let through_objects = !args.order.is_sync() && TextLog::shares_objects(system);
-    if through_objects && args.follow {
-        out.say("log", "--follow orders by messages and calls; without it accesses of shared objects count, too");
-    } else if through_objects && !TextLog::records_accesses(system).map_err(explain)? {
+    if through_objects && !TextLog::records_accesses(system).map_err(explain)? {
         out.say("log", "accesses of shared objects are not recorded by every node: order through them is not known");
     }
     if !args.follow {
@@ -111,6 +109,9 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         let entries = entries.into_iter().filter(|entry| filter.shows(entry)).collect();
         out.print(&Answer { entries, columns });
         return Ok(Exit::Ok);
+    }
+    if through_objects {
+        log.follow_accesses(system).map_err(explain)?;
     }
     let until = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut screen = Screen::new(out, columns, filter);

@@ -7,16 +7,19 @@ use super::{CliError, Context, Exit, NodeSeen, Output, Report, paint};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
-use stillpoint::{Lost, Resumed, System};
+use stillpoint::{Lost, Resumed, System, SystemError};
 
 /// Let everything that is halted go on, together: a consistent halt, a delayed one, cores stopped by the probe.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit code 1 if a node is missing or does not run afterwards: a crashed one runs again after a reset of its \
-                        board.\nThe nodes leave their halt on a release that travels in band, so one resumes a mailbox latency after the \
+    after_help = "Nothing is resumed if a board is missing or cannot be read; --partial resumes the others. Exit code 1 if a node \
+                        is missing or does not run afterwards: a crashed one runs again after a reset of its board.\nThe nodes leave their halt on a release that travels in band, so one resumes a mailbox latency after the \
                         other, not a probe latency.\n\nExample:\n  stillpoint resume"
 )]
 pub struct Args {
+    /// Resume the nodes that can be reached, though a board is missing.
+    #[arg(long)]
+    partial: bool,
     /// Give up after this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     limit: u64,
@@ -48,7 +51,7 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
     let freed = free_breakpoints(context)?;
     let out = context.out();
     let system = context.present()?;
-    resume(system, freed, out, Duration::from_secs(args.limit))
+    resume(system, args.partial, freed, out, Duration::from_secs(args.limit))
 }
 
 /// Removes the breakpoints that a killed command left, and those that have fired: their halt is about to end. Returns the
@@ -66,8 +69,12 @@ fn free_breakpoints(context: &mut Context) -> Result<Vec<u8>, CliError> {
     remove_fired(context, &nodes)
 }
 
-fn resume(system: &mut System, freed: Vec<u8>, out: Output, limit: Duration) -> Result<Exit, CliError> {
-    let Resumed { resumed, stayed } = system.resume_all(limit)?;
+fn resume(system: &mut System, partial: bool, freed: Vec<u8>, out: Output, limit: Duration) -> Result<Exit, CliError> {
+    let resumed = if partial { system.resume_partly(limit) } else { system.resume_all(limit) };
+    let Resumed { resumed, stayed } = resumed.map_err(|error| match error {
+        SystemError::NotAllThere(_) => CliError::Bad(format!("{error}; --partial resumes the others")),
+        other => other.into(),
+    })?;
     let stayed: Vec<NodeSeen> = stayed.into_iter().map(NodeSeen::from).collect();
     let missing: Vec<Missing> = system.missing().iter().map(Missing::from).collect();
     let exit = if missing.is_empty() && stayed.is_empty() { Exit::Ok } else { Exit::Bad };

@@ -14,7 +14,8 @@ use stillpoint::emulated::{self, Up};
 
 /// Start the emulated boards: powered, joined by their links, and empty until they are flashed.
 #[derive(clap::Args)]
-#[command(after_help = "Boards that are up stay as they are; boards behind a real probe are not touched.\n\n\
+#[command(after_help = "Boards that are up stay as they are; boards behind a real probe are not touched. \
+                        Exit code 1 if the firmware of a board is missing; the boards are up then, too.\n\n\
                         Examples:\n  stillpoint up && stillpoint flash\n  \
                         stillpoint up --run-dirs    # for another debugger: qemu-probe serve --run-dir DIR")]
 pub struct Args {
@@ -57,8 +58,10 @@ pub fn run(args: &Args, context: &mut Context) -> Result<Exit, CliError> {
         let run_dir = up.is_some().then(|| state.machine(board));
         Board { name: board.name.clone(), emulated, started, process, missing_firmware, run_dir }
     });
-    context.out().print(&Answer { boards: boards.collect(), run_dirs: args.run_dirs });
-    Ok(Exit::Ok)
+    let answer = Answer { boards: boards.collect(), run_dirs: args.run_dirs };
+    context.out().print(&answer);
+    let is_missing = answer.boards.iter().any(|board| board.missing_firmware.is_some());
+    Ok(if is_missing { Exit::Bad } else { Exit::Ok })
 }
 
 impl Report for Answer {

@@ -37,7 +37,11 @@ impl BoardsCheck {
                     return Some(Finding::wrong(self.name(), what, format!("stillpoint reset {name}")));
                 }
                 let nodes = if nodes == 1 { "1 node".into() } else { format!("{nodes} nodes") };
-                return Some(Finding::ok(self.name(), format!("board {name}: runs this firmware, {nodes}")));
+                let left = |core: &usize| {
+                    format!("; core {core} was left stopped by a debugger that was killed; it runs again")
+                };
+                let left: String = board.released().iter().map(left).collect();
+                return Some(Finding::ok(self.name(), format!("board {name}: runs this firmware, {nodes}{left}")));
             }
             Err(error) => error.cause,
         };

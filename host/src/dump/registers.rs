@@ -1,8 +1,9 @@
 //! The registers of a core, as they are saved.
-use crate::{Session, SessionError};
+use crate::{Fault, Session, SessionError};
 use probe_rs::{CoreDump, CoreType, InstructionSet, MemoryInterface as _, RegisterId, RegisterRole, RegisterValue};
 use probe_rs_debug::DebugRegisters;
 use serde::{Deserialize, Serialize};
+use stillpoint_core::control::SavedRegisters;
 
 /// The registers of a core that stood still.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +36,44 @@ const CORTEX_M_CONTROL: [u32; 14] = [
     0xE000_EDE8, // SFAR
 ];
 
+/// The number of a HardFault among exceptions.
+const HARD_FAULT: u32 = 3;
+/// In HFSR: the fault is another one that has no handler of its own.
+const FORCED: u32 = 1 << 30;
+
 impl Registers {
+    /// The registers that the agent of a core saved where it keeps the core, with what the core's control space says of the
+    /// fault that brought it there.
+    pub(crate) fn saved(core_type: CoreType, saved: &SavedRegisters, fault: Option<&Fault>) -> Self {
+        const XPSR: u16 = 16;
+        const MSP: u16 = 17;
+        const PSP: u16 = 18;
+        let SavedRegisters { preserved, sp, pc, xpsr, psp } = *saved;
+        let mut values: Vec<(u16, u32)> = (4..).zip(preserved).collect();
+        values.extend([(13, sp), (15, pc), (XPSR, xpsr), (PSP, psp)]);
+        // One of the two is the stack pointer, and a handler always uses the main stack.
+        values.extend((sp != psp).then_some((MSP, sp)));
+        let values = values.into_iter().map(|(id, value)| (RegisterId(id), RegisterValue::U32(value))).collect();
+        let [status, address] = fault.map_or([0; 2], |fault| fault.status);
+        let forced = fault.filter(|fault| fault.cause == HARD_FAULT).map_or(0, |_| FORCED);
+        let word = |at| match at {
+            0xE000_ED28 => status,
+            0xE000_ED2C => forced,
+            0xE000_ED34 | 0xE000_ED38 => address,
+            // It has one process stack pointer, as far as anybody asked.
+            _ => 0,
+        };
+        let asked = [0xE000_ED28, 0xE000_ED2C, 0xE000_ED34, 0xE000_ED38, 0xE000_ED44, 0xE000_EDE4, 0xE000_EDE8];
+        Self {
+            core_type,
+            instruction_set: InstructionSet::Thumb2,
+            floating_point: false,
+            floating_point_registers: None,
+            values,
+            control: asked.into_iter().map(|at| (at, word(at))).collect(),
+        }
+    }
+
     /// Reads the registers of a core that is halted.
     pub(crate) fn capture(session: &mut Session, core: usize) -> Result<Self, SessionError> {
         let fail = |what| move |source| SessionError::Probe { what, source };

@@ -153,7 +153,7 @@ fn save(
         let elf = read_bytes(&path, MAX_BINARY).map_err(|source| DumpError::Firmware { path: path.clone(), source })?;
         let identity = crate::firmware::identity(&elf);
         let place = firmware.iter().position(|of| of.identity == identity);
-        let of_board = capture(board).map_err(|source| in_session(&names[index], source))?;
+        let of_board = capture(board)?;
         let memory = spans(board, &elf, &of_board);
         boards.push(SavedBoard {
             name: names[index].clone(),
@@ -232,16 +232,23 @@ fn save_memory(
     Ok(())
 }
 
-/// The registers of every core, all of which are halted for the look.
-fn capture(board: &mut Board) -> Result<Vec<Registers>, SessionError> {
-    let cores = board.cores();
-    let session = board.session()?;
-    (0..cores).map(|core| Registers::capture(session, core)).collect()
+/// The registers of every core: those that its agent has saved; otherwise the core is halted for the look.
+fn capture(board: &mut Board) -> Result<Vec<Registers>, SystemError> {
+    let name = board.name().to_owned();
+    let of_core = |board: &mut Board, core| match board.saved_registers(core) {
+        Ok(Some(saved)) => Ok(saved),
+        Ok(None) => board
+            .session()
+            .and_then(|session| Registers::capture(session, core))
+            .map_err(|source| SystemError::Session { board: name.clone(), source }),
+        Err(source) => Err(SystemError::Board { board: name.clone(), source }),
+    };
+    (0..board.cores()).map(|core| of_core(board, core)).collect()
 }
 
 fn spans(board: &mut Board, elf: &[u8], registers: &[Registers]) -> Vec<Range<u64>> {
     let variables = object::File::parse(elf).map(|elf| regions::variables(&elf)).unwrap_or_default();
-    let ram = board.session().map(|session| session.ram()).unwrap_or_default();
+    let ram = board.ram().unwrap_or_default();
     let stacks: Vec<u64> = registers.iter().flat_map(Registers::stack_pointers).collect();
     regions::worth_saving(&ram, &variables, &stacks)
 }

@@ -63,6 +63,13 @@ pub(crate) fn chip(name: &str) -> Result<Chip, SessionError> {
     Ok(Chip { cores: kind.cores(), memory: kind.memory().iter().map(range).collect() })
 }
 
+/// The chip as probe-rs describes it.
+pub(crate) fn target(name: &str) -> Result<probe_rs::config::Target, SessionError> {
+    let kind = kind_named(name)?;
+    let unknown = |error: probe_rs::config::RegistryError| SessionError::Chip(error.to_string());
+    qemu_probe::registry().get_target_by_name(kind.name()).map_err(unknown)
+}
+
 /// How many cores the chip has.
 pub(crate) fn cores(board: &BoardConfig) -> Option<usize> {
     kind_of(board).ok().map(MachineKind::cores)

@@ -17,6 +17,7 @@ fn node(id: u8, clock: [u32; 4], order: &[u8], time: u64) -> Node {
         refused: 0,
         delay: Counts(1_000 * u64::from(id)),
         fault: None,
+        registers: None,
         time: Counts(time + 90_000),
         stopped: Counts(time),
         ports: Vec::new(),

@@ -7,8 +7,10 @@ use crate::quiet::LiveBoard;
 use crate::session::SessionError;
 use crate::state::StateDir;
 use crate::{Memory, MemoryError};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::cell::RefCell;
 use std::io::{self, Read, Write as _};
+use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -174,6 +176,13 @@ impl Connection {
         }
     }
 
+    /// Whether the owner has ended.
+    fn is_closed(&self) -> bool {
+        // It says nothing without being asked.
+        let mut fds = [PollFd::new(self.stream.as_fd(), PollFlags::POLLIN)];
+        !matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0) | Err(nix::errno::Errno::EINTR))
+    }
+
     fn ask(&mut self, request: &Request, body: &[u32]) -> Result<(Reply, Vec<u32>), OwnerError> {
         let mut ask = || {
             wire::send(&mut self.stream, request, body)?;
@@ -329,7 +338,10 @@ pub(crate) fn open(state: &StateDir, board: &BoardConfig) -> Result<Opened, Sess
     match connection.ask(&Request::Open(name_of(board)), &[])?.0 {
         Reply::Opened { cores, halted, released } => {
             let connection = RefCell::new(connection);
-            let board = RemoteBoard { connection, cores: cores as usize, commands: 0 };
+            // Where it cannot be reached from here, its owner reaches it.
+            let direct = crate::session::live(state, board).ok().flatten();
+            let direct = direct.map(|live| Direct { live, away: super::away(&state.lock(board)) });
+            let board = RemoteBoard { connection, direct, cores: cores as usize, commands: 0 };
             Ok(Opened::Board(Box::new(board), halted, released.into_iter().map(|core| core as usize).collect()))
         }
         Reply::NeedsDebugger => Ok(Opened::NeedsDebugger),
@@ -362,15 +374,35 @@ pub(crate) fn hand_over(state: &StateDir, board: &BoardConfig) -> Result<HandedO
     }
 }
 
-/// The memory of a board, through its owner.
+/// A board whose memory several processes can use at the same time, as that of an emulated board. The owner keeps what only one
+/// may do: commanding nodes, control, debuggers.
+struct Direct {
+    live: Box<dyn LiveBoard>,
+    /// A file that is there while a debugger has the board.
+    away: PathBuf,
+}
+
+/// The memory of a board, through its owner or beside it.
 struct RemoteBoard {
     connection: RefCell<Connection>,
+    direct: Option<Direct>,
     cores: usize,
     /// Commands that are not answered yet.
     commands: usize,
 }
 
 impl RemoteBoard {
+    /// The board itself, while no debugger has it.
+    fn direct(&mut self) -> Result<Option<&mut dyn LiveBoard>, MemoryError> {
+        let Some(Direct { live, away }) = &mut self.direct else { return Ok(None) };
+        // Without its owner it may be anybody's.
+        if self.connection.get_mut().is_closed() {
+            LOST.store(true, Ordering::Relaxed);
+            return Err(MemoryError::Owner(OwnerError::Lost));
+        }
+        Ok((!away.exists()).then_some(live.as_mut()))
+    }
+
     fn ask(&self, request: &Request, body: &[u32]) -> Result<(Reply, Vec<u32>), MemoryError> {
         let (reply, words) = self.connection.borrow_mut().ask(request, body).map_err(MemoryError::Owner)?;
         match reply {
@@ -383,6 +415,9 @@ impl RemoteBoard {
 
 impl Memory for RemoteBoard {
     fn read(&mut self, address: u32, into: &mut [u32]) -> Result<(), MemoryError> {
+        if let Some(live) = self.direct()? {
+            return live.read(address, into);
+        }
         let (reply, words) = self.ask(&Request::Read { address, words: into.len() as u32 }, &[])?;
         if words.len() != into.len() {
             return Err(MemoryError::Owner(unexpected(&reply)));
@@ -392,6 +427,9 @@ impl Memory for RemoteBoard {
     }
 
     fn write(&mut self, address: u32, from: &[u32]) -> Result<(), MemoryError> {
+        if let Some(live) = self.direct()? {
+            return live.write(address, from);
+        }
         self.ask(&Request::Write { address }, from).map(drop)
     }
 }
@@ -402,6 +440,12 @@ impl LiveBoard for RemoteBoard {
     }
 
     fn halted(&self) -> Option<Vec<bool>> {
+        if let Some(Direct { live, away }) = &self.direct
+            && !self.connection.borrow().is_closed()
+            && !away.exists()
+        {
+            return live.halted();
+        }
         match self.ask(&Request::Halted, &[]) {
             Ok((Reply::Halted(halted), _)) => halted,
             // What cannot be asked says so when it is read.

@@ -8,6 +8,9 @@
 //! Whoever needs a debugger gets the board itself: the owner closes it, and opens it again when that client has ended, in
 //! whatever way. Meanwhile requests of other clients wait.
 //!
+//! The memory of an emulated board can be used by several processes at the same time: its clients do so beside the owner, as long as
+//! no debugger has the board. They ask the owner for what only one may do.
+//!
 //! A program that uses this library and has not called [`start_by`] takes boards by itself, unless an owner is there.
 mod client;
 mod place;
@@ -82,6 +85,11 @@ impl OwnerError {
         let path = path.to_owned();
         move |source| Self::File { what, path, source }
     }
+}
+
+/// The file that is there while a client has the board with this lock, so that other clients ask the owner.
+fn away(lock: &Path) -> PathBuf {
+    lock.with_extension("away")
 }
 
 /// A time for people.

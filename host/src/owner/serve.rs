@@ -252,6 +252,7 @@ impl Owner {
                 }
             }
         };
+        let _ = std::fs::remove_file(super::away(&path));
         Ok(Some(Open { name: name.clone(), board, released, _lock: lock }))
     }
 
@@ -260,6 +261,8 @@ impl Owner {
         if let Err(holder) = self.tokens.hand_over(hello, connection, &chosen.path, WAIT_LIMIT) {
             return Reply::Busy(holder);
         }
+        // Clients that use the board beside its owner ask the owner from now on. One that misses this goes on for a moment.
+        let _ = std::fs::write(super::away(&chosen.path), []);
         let open = lock(&chosen.slot).take();
         let released = open.map_or_else(Vec::new, |open| open.released);
         Reply::HandedOver { released: released.into_iter().map(|core| core as u32).collect() }

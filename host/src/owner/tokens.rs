@@ -74,6 +74,14 @@ struct Inner {
     idle_since: Option<Instant>,
 }
 
+/// Whether a process has not ended. One that has may not have been waited for by its parent.
+fn is_there(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name of the program, in parentheses, may hold anything.
+    let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_ascii_whitespace().next());
+    state.is_some_and(|state| !matches!(state, "Z" | "X"))
+}
+
 /// All tokens of an owner. Every wait is bounded.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
@@ -104,14 +112,16 @@ impl Tokens {
         Ok(inner)
     }
 
-    /// Takes control. Another process that has it for a moment only is waited for.
+    /// Takes control. A process that has it for a moment only is waited for, and so is what one that has ended leaves: this
+    /// owner sees the end of a connection a while after its process has gone.
     pub fn control(&self, by: &Hello, connection: Connection, brief: bool, limit: Duration) -> Result<(), Holder> {
         let busy = |inner: &Inner| inner.control.other(by.process);
-        let is_lasting = |inner: &Inner| busy(inner).filter(|_| !inner.is_brief);
-        if let Some(holder) = is_lasting(&self.lock()) {
-            return Err(holder);
-        }
-        let mut inner = self.wait(if brief { Duration::ZERO } else { limit }, busy)?;
+        let is_over_soon = {
+            let inner = self.lock();
+            let has_ended = busy(&inner).is_some_and(|holder| !is_there(holder.hello.process));
+            has_ended || (inner.is_brief && !brief)
+        };
+        let mut inner = self.wait(if is_over_soon { limit } else { Duration::ZERO }, busy)?;
         inner.is_brief = brief && (inner.is_brief || inner.control.0.is_none());
         inner.control.take(by, connection);
         Ok(())
@@ -221,6 +231,37 @@ mod tests {
             waiting.join().unwrap().unwrap();
         });
         tokens.control(&client(1), 12, true, Duration::from_secs(60)).unwrap_err();
+    }
+
+    /// Its connection is still there when the next command asks, as on a busy computer.
+    #[test]
+    fn a_controller_that_has_ended_is_waited_for_and_one_that_has_not_is_named() {
+        let tokens = Tokens::default();
+        let long = Duration::from_secs(60);
+        for brief in [false, true] {
+            let mut first = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+            tokens.enter();
+            tokens.control(&client(first.id()), 10, false, NOW).unwrap();
+            let refused = tokens.control(&client(2), 20, brief, long).unwrap_err();
+            assert_eq!(refused.hello, client(first.id()));
+            first.kill().unwrap();
+            // Its parent has not waited for it: it is a zombie.
+            while is_there(first.id()) {
+                std::thread::yield_now();
+            }
+            let (limit, began) = (Duration::from_millis(50), Instant::now());
+            tokens.control(&client(2), 20, brief, limit).unwrap_err();
+            assert!(began.elapsed() >= limit, "refused at once");
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| tokens.control(&client(2), 20, brief, long));
+                tokens.leave(10);
+                waiting.join().unwrap().unwrap();
+            });
+            first.wait().unwrap();
+            assert!(!is_there(first.id()));
+            tokens.enter();
+            tokens.leave(20);
+        }
     }
 
     #[test]

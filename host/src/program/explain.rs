@@ -19,6 +19,8 @@ pub struct Verdict {
     pub obstacles: Vec<Obstacle>,
     /// What of the sources is not followed.
     pub notes: Vec<String>,
+    /// The one of them that keeps the event from being promised, if one does.
+    pub unfollowed: Option<String>,
     #[serde(skip)]
     recognition: Option<Recognition>,
 }
@@ -95,12 +97,20 @@ pub fn verdict(
         };
         (kind, !is_own(*node), std::cmp::Reverse(*node))
     });
+    let unfollowed = match (&recognition, obstacles.first()) {
+        (None, Some((stillpoint_analysis::Obstacle::Changes { change, .. }, _))) => {
+            let place = program.extracted.place(change.write);
+            program.extracted.notes.iter().find(|one| Some(&one.place) == place).map(note)
+        }
+        _ => None,
+    };
     Ok(Verdict {
         event: text.to_owned(),
         is_promised: recognition.is_some(),
         promised: recognition.as_ref().map(|one| explain.promised(one)),
         obstacles: obstacles.into_iter().map(|(_, text)| text).collect(),
         notes: program.extracted.notes.iter().map(note).collect(),
+        unfollowed,
         recognition,
     })
 }

@@ -10,9 +10,11 @@ pub use picture::{dot, svg};
 
 use crate::trace::Header;
 use std::path::{Path, PathBuf};
-use stillpoint_analysis::{ChannelId, ExtractError, Extracted, Node, Place, Port, Recognition, extract};
+use stillpoint_analysis::{
+    ChannelId, ExtractError, Extracted, Node, Place, Port, Recognition, carriers_of_stages, extract,
+};
 use stillpoint_core::predicate::Plan;
-use stillpoint_core::{NodeId, PortId};
+use stillpoint_core::{NodeId, PortId, PortSet};
 
 /// Why nothing can be said from the sources.
 #[derive(Debug, thiserror::Error)]
@@ -83,11 +85,28 @@ pub enum ProgramError {
 }
 
 impl ProgramError {
+    /// Whether there are sources, and they are wrong: they do not parse, or are not those of the firmware.
+    #[must_use]
+    pub fn is_contradiction(&self) -> bool {
+        matches!(self, Self::Shorter { .. } | Self::Other { .. } | Self::OtherBuild(_) | Self::Extract(_))
+    }
+
     /// Whether naming the folder of the sources would help.
     #[must_use]
     pub fn wants_a_folder(&self) -> bool {
         matches!(self, Self::NoDebugInfo(_) | Self::NoSources(_) | Self::Missing(_))
     }
+}
+
+/// What carries the stages of a linked breakpoint.
+#[derive(Clone, Debug, Default)]
+pub struct StageCarriers {
+    /// The channels whose messages carry them.
+    pub carried: Vec<String>,
+    /// How many channels carry nothing.
+    pub quiet: usize,
+    /// The ports of each node whose messages carry nothing.
+    pub silent: Vec<(NodeId, PortSet)>,
 }
 
 /// The program of a system, extracted from its sources.
@@ -158,6 +177,41 @@ impl SystemProgram {
         let ports = |id| self.ports(id).unwrap_or((PortId(0), PortId(0)));
         let plans = stillpoint_analysis::plans(program, recognition, ports).map_err(|error| error.to_string())?;
         Ok(plans.into_iter().collect())
+    }
+
+    /// Which channels have to carry the stages of a linked breakpoint, by the nodes that look for each stage; `None` if that is
+    /// not known of every channel.
+    #[must_use]
+    pub fn stages(&self, stages: &[Vec<NodeId>]) -> Option<StageCarriers> {
+        let program = &self.extracted.program;
+        let carriers = carriers_of_stages(program, stages, &self.sharing());
+        let mut found = StageCarriers::default();
+        for id in (0..program.channels().len() as u32).map(ChannelId) {
+            if carriers.contains(&id) {
+                found.carried.push(self.channel_name(id));
+                continue;
+            }
+            let (node, port) = (program.channels()[id.index()].from, self.ports(id)?.0);
+            match found.silent.iter_mut().find(|(known, _)| *known == node) {
+                Some((_, ports)) => *ports = ports.with(port),
+                None => found.silent.push((node, PortSet::EMPTY.with(port))),
+            }
+            found.quiet += 1;
+        }
+        Some(found)
+    }
+
+    /// The nodes of each board whose firmware has shared objects: stages travel through them, too.
+    fn sharing(&self) -> Vec<Vec<NodeId>> {
+        let shares = |board: usize| {
+            let board = self.header.boards.get(board);
+            board.is_none_or(|board| board.names.iter().any(|name| name.kind == "shared"))
+        };
+        let of = |board: usize| {
+            let nodes = self.header.nodes.iter().filter(|node| node.board == board);
+            nodes.map(|node| NodeId(node.id)).collect()
+        };
+        (0..self.header.boards.len()).filter(|board| shares(*board)).map(of).collect()
     }
 
     /// The receiver's port of a channel.

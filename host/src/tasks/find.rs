@@ -18,8 +18,7 @@ pub(super) struct Seen {
 }
 
 impl System {
-    /// The tasks of every board. Boards stay as they are; their cores are stopped by the probe for the moment that the look
-    /// takes.
+    /// The tasks of every board. Boards stay as they are, and no core is stopped if the agent of each has saved its registers.
     ///
     /// Only for a system that is halted: the storage of a task changes while its core runs.
     ///

@@ -58,6 +58,14 @@ impl Merge {
         self.queues[place].waiting.push_back((self.round, pending));
     }
 
+    /// Changes the entries that were read in the rounds before the present one.
+    pub fn each_due(&mut self, mut change: impl FnMut(usize, &mut Pending)) {
+        for (place, queue) in self.queues.iter_mut().enumerate() {
+            let due = queue.waiting.iter_mut().take_while(|(round, _)| *round < self.round);
+            due.for_each(|(_, pending)| change(place, pending));
+        }
+    }
+
     /// Ends the round: gives out what was read in the rounds before it, and what must come before that.
     pub fn release(&mut self, mut each: impl FnMut(usize, Pending)) {
         let bounds = self.bounds();

@@ -17,7 +17,7 @@ pub use entry::{Entry, Level, Line, Said};
 pub use filter::{Filter, is_inside};
 
 use crate::{BoardError, System, SystemError};
-use accesses::Accesses;
+use accesses::{Accesses, LiveAccesses};
 use merge::Merge;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,6 +55,7 @@ pub struct TextLog {
     merge: Merge,
     stamps: Vec<StampKind>,
     accesses: Option<Accesses>,
+    live: Option<LiveAccesses>,
     /// Lines from before the oldest event of their node in the log rings.
     older: u64,
 }
@@ -86,7 +87,7 @@ impl TextLog {
             return Err(TextLogError::None);
         }
         let merge = Merge::new(taps.iter().map(Tap::id));
-        Ok(Self { taps, texts, merge, stamps, accesses: None, older: 0 })
+        Ok(Self { taps, texts, merge, stamps, accesses: None, live: None, older: 0 })
     }
 
     /// Whether a line's clock tells of everything that happened before it. With event stamps it tells of who sent
@@ -103,6 +104,16 @@ impl TextLog {
     /// A board could not be reached.
     pub fn read_accesses(&mut self, system: &mut System) -> Result<(), TextLogError> {
         self.accesses = Accesses::read(system)?;
+        Ok(())
+    }
+
+    /// Reads the log rings with every [`poll`](Self::poll) from now on, for who follows a log: lines are ordered by causality while it
+    /// runs. Without it, or [`read_accesses`](Self::read_accesses), messages and calls alone order lines.
+    ///
+    /// # Errors
+    /// A board could not be reached.
+    pub fn follow_accesses(&mut self, system: &mut System) -> Result<(), TextLogError> {
+        self.live = LiveAccesses::start(system)?;
         Ok(())
     }
 
@@ -142,6 +153,9 @@ impl TextLog {
         for tap in &mut self.taps {
             lines += on_board(system, tap, Tap::read)?;
         }
+        if let Some(live) = &mut self.live {
+            live.poll(system)?;
+        }
         Ok(lines)
     }
 
@@ -169,6 +183,10 @@ impl TextLog {
             });
         }
         let taps = &mut self.taps;
+        if let Some(live) = &self.live {
+            // The records of the events before a line are read with the line, and what those come after with the next round.
+            self.merge.each_due(|place, pending| live.add_to(pending, taps[place].id().0));
+        }
         let mut out = Vec::new();
         self.merge.release(|place, pending| {
             let tap = &mut taps[place];

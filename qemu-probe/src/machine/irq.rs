@@ -30,11 +30,14 @@ impl IrqLines {
     /// Raises and lowers line `irq` of `core`.
     pub(crate) fn pulse(&self, kind: MachineKind, core: usize, irq: u16) -> Result<(), MachineError> {
         let path = kind.interrupt_controller(core);
+        let level = |level: u8| format!("set_irq_in {path} unnamed-gpio-in {irq} {level}\n");
+        // At once: a process that is killed in between would leave the line raised, and one answer is waited for, not two.
+        let both = level(1) + &level(0);
         self.with(|stream| {
-            for level in [1, 0] {
-                command(stream, &format!("set_irq_in {path} unnamed-gpio-in {irq} {level}"))?;
-            }
-            Ok(())
+            stream.write_all(both.as_bytes()).map_err(lost())?;
+            let mut replies = Vec::new();
+            receive_lines(stream, 2, &mut replies, &both)?;
+            String::from_utf8_lossy(&replies).lines().try_for_each(|reply| check(&both, reply).map(drop))
         })
     }
 
@@ -66,15 +69,25 @@ impl IrqLines {
     }
 }
 
+fn lost() -> impl FnOnce(std::io::Error) -> MachineError {
+    MachineError::io("QEMU's interrupt socket was lost")
+}
+
 /// Gives a command and returns the answer, which begins with `OK`.
 fn command(stream: &mut UnixStream, command: &str) -> Result<String, MachineError> {
-    let lost = || MachineError::io("QEMU's interrupt socket was lost");
     stream.write_all(format!("{command}\n").as_bytes()).map_err(lost())?;
-    let (mut reply, end) = (Vec::new(), Instant::now() + LIMIT);
-    while !reply.ends_with(b"\n") {
+    let mut reply = Vec::new();
+    receive_lines(stream, 1, &mut reply, command)?;
+    check(command, String::from_utf8_lossy(&reply).trim())
+}
+
+/// Receives so many lines.
+fn receive_lines(stream: &mut UnixStream, lines: usize, into: &mut Vec<u8>, command: &str) -> Result<(), MachineError> {
+    let (mut found, end) = (0, Instant::now() + LIMIT);
+    while found < lines {
         let left = Timespec::try_from(end.saturating_duration_since(Instant::now())).unwrap_or_default();
         match poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&left)) {
-            Ok(0) => return Err(MachineError::Silent { what: command.into(), limit: LIMIT }),
+            Ok(0) => return Err(MachineError::Silent { what: command.trim().into(), limit: LIMIT }),
             Ok(_) => {}
             // A signal. QEMU has the command, so its answer is waited for all the same.
             Err(Errno::INTR) => continue,
@@ -83,11 +96,19 @@ fn command(stream: &mut UnixStream, command: &str) -> Result<String, MachineErro
         let mut chunk = [0; 4096];
         match stream.read(&mut chunk) {
             Ok(0) => return Err(lost()(ErrorKind::UnexpectedEof.into())),
-            Ok(len) => reply.extend_from_slice(&chunk[..len]),
+            Ok(len) => {
+                found += chunk[..len].iter().filter(|byte| **byte == b'\n').count();
+                into.extend_from_slice(&chunk[..len]);
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(lost()(error)),
         }
     }
-    let reply = String::from_utf8_lossy(&reply).trim().to_owned();
-    if reply.starts_with("OK") { Ok(reply) } else { Err(MachineError::Refused { what: command.into(), reason: reply }) }
+    Ok(())
+}
+
+/// The answer, if it is that the command was done.
+fn check(command: &str, reply: &str) -> Result<String, MachineError> {
+    let refused = || MachineError::Refused { what: command.trim().into(), reason: reply.into() };
+    if reply.starts_with("OK") { Ok(reply.into()) } else { Err(refused()) }
 }

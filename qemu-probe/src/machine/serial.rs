@@ -34,10 +34,17 @@ pub enum Serial {
 #[derive(Debug)]
 pub struct Link;
 
+/// Holds some twenty bytes that are sent one by one, as a UART does; by default a socket holds nearly 300 of them. A real line
+/// holds one or two: in a deep buffer what is urgent waits behind what is not, however its sender orders it.
+const WIRE_BUFFER: usize = 8192;
+
 impl Link {
     /// A new wire: its two ends.
     pub fn pair() -> io::Result<(LinkEnd, LinkEnd)> {
         let (a, b) = UnixStream::pair()?;
+        for end in [&a, &b] {
+            rustix::net::sockopt::set_socket_send_buffer_size(end, WIRE_BUFFER)?;
+        }
         Ok((LinkEnd(a), LinkEnd(b)))
     }
 }
@@ -60,5 +67,21 @@ impl LinkEnd {
     /// ```
     pub fn into_stream(self) -> UnixStream {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_wire_holds_no_more_bytes_than_a_transmit_buffer_does() {
+        for ends in [Link::pair().unwrap(), Link::pair().map(|(a, b)| (b, a)).unwrap()] {
+            let (mut from, _to) = (ends.0.into_stream(), ends.1);
+            from.set_nonblocking(true).unwrap();
+            let held = (0..1000).take_while(|_| from.write(b"x").is_ok()).count();
+            assert!((1..=32).contains(&held), "{held} bytes");
+        }
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn pay_notices(gate: &'static dyn Gated, kind: u8, link: &'static dyn
         let mut item = [kind; 1 + Notice::MAX_BYTES];
         let [_, body @ ..] = &mut item;
         *body = bytes;
-        if !item.get(..=length).is_some_and(|item| link.send_control(item)) {
+        if !item.get(..=length).is_some_and(|item| link.send_control(item, false)) {
             return;
         }
         gate.told(peer, notice);

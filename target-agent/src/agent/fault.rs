@@ -11,7 +11,9 @@ use stillpoint_core::{Input, Phase, PortId};
 
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> FaultHandler for Agents<P, N, PORTS, LOG> {
     fn on_fault(&self, fault: &Fault<'_>) -> ! {
-        let block = &self.shared.control[P::core().index()].fault;
+        let control = &self.shared.control[P::core().index()];
+        P::save_registers(&control.registers);
+        let block = &control.fault;
         let is_first = block.cause.load(Ordering::Relaxed) == 0;
         if is_first {
             write(block, fault);

@@ -31,6 +31,9 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
 
     /// How long the serial links of this core need not be served if nothing comes in, at most `limit`.
     pub(super) fn links_rest(&self, limit: Counts<u32>) -> Counts<u32> {
+        if mutated(Mutant::SleepPastTimers) {
+            return limit;
+        }
         let now = link_time::<P>();
         let dues = self.links().filter_map(|link| link.due_in(now)).map(|left| left.counts().0);
         Counts(dues.fold(limit.0.into(), u64::min) as u32)
@@ -240,14 +243,14 @@ fn pay<const N: usize, const PORTS: usize>(local: &mut Local<N, PORTS>, link: &'
             && !local.owed[index].marker
         {
             let [low, high] = id.0.to_le_bytes();
-            if link.send_control(&[RELEASE, low, high]) {
+            if link.send_control(&[RELEASE, low, high], false) {
                 local.owed[index].release = None;
             }
         }
         for slot in local.owed[index].predicates.iter() {
             let Some(reached) = local.node.predicate_marker(slot) else { continue };
             let [first, second] = reached.to_bytes();
-            if link.send_control(&[PREDICATE, first, second]) {
+            if link.send_control(&[PREDICATE, first, second], false) {
                 let left: SlotSet = local.owed[index].predicates.without(slot);
                 local.owed[index].predicates = left;
             }
@@ -268,7 +271,7 @@ fn send_marker<const N: usize>(link: &'static dyn Wired, direction: Direction, m
         Direction::In => MARKER_REVERSE,
     };
     let Ok(length) = marker.write(body) else { return false };
-    item.get(..=length).is_some_and(|item| link.send_control(item))
+    item.get(..=length).is_some_and(|item| link.send_control(item, true))
 }
 
 // A pump needs a time driver, which the tests have with calls.

@@ -46,8 +46,8 @@ use stillpoint_core::{Direction, Event, Input, Node, NodeId, PortId, StampKind, 
 /// A host refuses an image that does not have this symbol before it reads a byte of its memory.
 #[unsafe(no_mangle)]
 #[used]
-static STILLPOINT_WIRE_VERSION_4: u8 = {
-    assert!(VERSION == 4, "a new version is a new symbol, whose name is `control::VERSION_SYMBOL`");
+static STILLPOINT_WIRE_VERSION_5: u8 = {
+    assert!(VERSION == 5, "a new version is a new symbol, whose name is `control::VERSION_SYMBOL`");
     VERSION as u8
 };
 

@@ -24,6 +24,7 @@ fn set_long([low, high]: &[AtomicU32; 2], Counts(value): Counts) {
 impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P, N, PORTS, LOG> {
     /// Writes what does not change.
     pub(super) fn describe(&self, control: &ControlBlock<N, PORTS>, ring: &LogRing<LOG>) {
+        set(&control.image, P::image_id());
         set(&control.log.address, core::ptr::from_ref(ring).addr() as u32);
         set(&control.log.size, size_of::<LogRing<LOG>>() as u32);
         if let Some((address, size)) = P::text_ring(P::core()) {

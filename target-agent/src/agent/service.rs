@@ -9,7 +9,7 @@ use crate::sync::{Mutant, mutated};
 use crate::tap::{Outgoing, Sections};
 use core::sync::atomic::Ordering;
 use core::task::Waker;
-use stillpoint_core::control::{CommandWords, Refusal};
+use stillpoint_core::control::{CommandWords, Refusal, SavedRegisters};
 use stillpoint_core::log::LogRing;
 use stillpoint_core::time::Counts;
 use stillpoint_core::{Event, Input, MessageStamp, Phase, PortId, Then};
@@ -95,12 +95,15 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> Agents<P
             self.tell(served);
             return false;
         }
+        // Before the host is told that it may look at them.
+        P::save_registers(&self.shared.control[P::core().index()].registers);
         // Once, though it is news that the node stands still.
         self.tell(Served { news: true, ..served });
         if self.drain() {
             self.publish();
         }
         stillpoint_park(self);
+        self.shared.control[P::core().index()].registers[SavedRegisters::SP].store(0, Ordering::Relaxed);
         P::thaw_time();
         self.publish();
         // While the core was parked the links were served without their task's waker.
@@ -304,7 +307,7 @@ impl<P: Platform, const N: usize, const PORTS: usize, const LOG: usize> ParkedAg
         if moved {
             self.publish();
         }
-        commanded || moved
+        (commanded || moved) && !mutated(Mutant::SleepWithoutALastLook)
     }
 
     fn is_over(&self) -> bool {

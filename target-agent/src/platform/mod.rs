@@ -7,6 +7,10 @@ use crate::doorbell::Doorbells;
 use crate::fault::FaultHandlers;
 #[cfg(feature = "enabled")]
 use crate::retained::Retained;
+#[cfg(feature = "enabled")]
+use core::sync::atomic::AtomicU32;
+#[cfg(feature = "enabled")]
+use stillpoint_core::control::SavedRegisters;
 use stillpoint_core::time::{CounterRate, Counts};
 
 #[cfg(all(feature = "mps2-an521", target_os = "none"))]
@@ -200,6 +204,23 @@ pub unsafe trait Platform: Sized + 'static {
     #[cfg(feature = "enabled")]
     fn has_logical_time() -> bool {
         true
+    }
+
+    /// Saves the calling core's registers as [`SavedRegisters`] has them, so that a debugger can unwind the core's stack
+    /// without halting the core. By default none are saved, and the debugger halts it.
+    ///
+    /// It is inlined: what it saves are the registers of its caller's frame.
+    ///
+    /// [`SavedRegisters`]: stillpoint_core::control::SavedRegisters
+    #[cfg(feature = "enabled")]
+    #[inline(always)]
+    fn save_registers(_into: &[AtomicU32; SavedRegisters::WORDS]) {}
+
+    /// What tells this image from others: [`image_id`](stillpoint_core::control::image_id) of its code. 0, the default, leaves
+    /// it to the debugger to compare the code itself.
+    #[cfg(feature = "enabled")]
+    fn image_id() -> u32 {
+        0
     }
 
     /// Does what the interrupts of this core's serial lines would do, and has them pending no more; called over and over

@@ -21,11 +21,29 @@ pub(super) fn acts() -> Vec<Act> {
 
 /// A core of board A crashes while the other is stopped alone, so that it tells of its calls: at every point of that time.
 fn crashes_while_stopped_alone() -> impl Iterator<Item = Vec<(u64, Act)>> {
-    let (stop, span) = (3000, 2500);
-    (0..2).flat_map(move |core| {
-        let crash = move |at| std::vec![(stop, Act::Suspend(core)), (stop + at, Act::Crash(core))];
-        (1..span).map(crash)
-    })
+    let crash = |core| move |at| std::vec![(STOP, Act::Suspend(core)), (STOP + at, Act::Crash(core))];
+    (0..2).flat_map(move |core| (1..SPAN).map(crash(core)))
+}
+
+/// A halted core is given another command at every point of the halt: between its looks, and between a look and the sleep.
+fn commands_while_halted() -> impl Iterator<Item = Vec<(u64, Act)>> {
+    let command = |core| move |at| std::vec![(STOP, Act::HaltNow(core)), (STOP + at, Act::HaltNow(core))];
+    (0..CORES).flat_map(move |core| (1..SPAN).map(command(core)))
+}
+
+/// A line loses a byte at every point of a halt, so that cores that sleep have to wake up by themselves and ask for it.
+fn losses_while_halted() -> impl Iterator<Item = Vec<(u64, Act)>> {
+    let lose = |to| move |at| std::vec![(STOP, Act::HaltNow(0)), (STOP + at, Act::Lose(to))];
+    [0, 2].into_iter().flat_map(move |to| (1..SPAN).map(lose(to)))
+}
+
+/// Where the system is stopped in plans of two entries, and for how many points.
+const STOP: u64 = 3000;
+const SPAN: u64 = 2500;
+
+/// All plans of two entries that are tried.
+fn plans_of_two() -> impl Iterator<Item = Vec<(u64, Act)>> {
+    crashes_while_stopped_alone().chain(commands_while_halted()).chain(losses_while_halted())
 }
 
 /// Violations, found by plans of one entry and then by random ones.
@@ -38,7 +56,8 @@ struct Found {
 /// How many runs a fault may take to be found: about a minute of a slow machine.
 const MOST_RUNS: usize = 150_000;
 
-/// Tries every seventh point with every act, every point with a halt, then plans at random, until the system breaks.
+/// Tries plans of two entries, every point with a halt, every seventh with every act, then plans at random, until the system
+/// breaks.
 fn first_violation(mutant: Mutant) -> Option<Found> {
     let (calm, mut dice, mut runs) = (run(&[], 1, Some(mutant)), Dice(1), 0);
     let error = calm.outcome.err().map(|error| Found { runs, plan: Vec::new(), error });
@@ -48,7 +67,7 @@ fn first_violation(mutant: Mutant) -> Option<Found> {
     let halts = (1..=calm.points).flat_map(halts);
     let random = core::iter::repeat_with(|| plan(&mut dice));
     error.or_else(|| {
-        let mut plans = crashes_while_stopped_alone().chain(single).chain(halts).chain(random).take(MOST_RUNS);
+        let mut plans = plans_of_two().chain(halts).chain(single).chain(random).take(MOST_RUNS);
         plans.find_map(|plan| {
             runs += 1;
             let error = run(&plan, 1, Some(mutant)).outcome.err()?;
@@ -77,7 +96,7 @@ fn no_single_interruption_at_any_point_breaks_the_system() {
             assert_eq!(found.outcome, Ok(()), "{act:?} at point {at}");
         }
     }
-    for plan in crashes_while_stopped_alone().step_by(stride) {
+    for plan in plans_of_two().step_by(stride) {
         let found = run(&plan, 1, None);
         runs += 1;
         assert_eq!(found.outcome, Ok(()), "{plan:?}");
@@ -91,8 +110,10 @@ macro_rules! mutants {
         #[test]
         #[cfg_attr(debug_assertions, ignore = "takes a release build: cargo xtask test preempt")]
         fn $name() {
+            let begin = std::time::Instant::now();
             let found = first_violation(Mutant::$mutant).expect("the fault is found within a minute");
-            std::println!("{:?} found in run {}: {:?}: {}", Mutant::$mutant, found.runs, found.plan, found.error);
+            let (took, Found { runs, plan, error }) = (begin.elapsed(), found);
+            std::println!("{:?} found in run {runs} after {took:.1?}: {plan:?}: {error}", Mutant::$mutant);
         }
     )*};
 }
@@ -105,4 +126,6 @@ mutants! {
     a_halt_inside_a_pump_is_found: HaltInsidePump,
     a_control_block_written_with_interrupts_open_is_found: UnmaskedPublish,
     a_bell_silenced_before_the_sleep_is_found: BellsSilencedBeforeSleep,
+    a_sleep_without_a_last_look_is_found: SleepWithoutALastLook,
+    a_sleep_that_no_timer_ends_is_found: SleepPastTimers,
 }

@@ -247,6 +247,10 @@ fn check_events(statics: &'static Statics) -> Result<(), String> {
         if refused > 0 {
             return Err(format!("node {core} refused {refused} steps"));
         }
+        let (counted, told) = (statics.world.overruns[core].peek(), statics.world.lock().wires[core].told_overruns());
+        if counted != told {
+            return Err(format!("the UART of core {core} told of {told} overruns, its driver counted {counted}"));
+        }
         let mut bytes = [0; LOG];
         let length = statics.board(core).log_of(core % 2).peek(&mut bytes).length;
         let (mut rest, mut reader, mut found) = (&bytes[..length], LogReader::new(), [0u32; 4]);
@@ -307,6 +311,9 @@ pub(super) fn describe() -> String {
     format!("time {}, {:?}", state.time, (0..CORES).map(core).collect::<Vec<_>>())
 }
 
+/// So many counts a halt may take: three seconds, many times what a link waits for an answer.
+const HALT_LIMIT: u64 = 60_000_000;
+
 /// One look at the system. True when the run is over.
 fn turn(statics: &'static Statics) -> Result<bool, String> {
     let request = statics.world.lock().requests.pop_front();
@@ -327,7 +334,7 @@ fn turn(statics: &'static Statics) -> Result<bool, String> {
     if seen.iter().all(|seen| parked(seen) && seen.halt.0 == newest) {
         // A marker that comes in after the node is parked is published a moment later.
         let cut = check_cut(statics);
-        if cut.is_err() && statics.world.lock().patience(newest) {
+        if cut.is_err() && statics.world.lock().patience(newest).0 {
             return Ok(false);
         }
         cut?;
@@ -338,7 +345,10 @@ fn turn(statics: &'static Statics) -> Result<bool, String> {
         return Ok(false);
     }
     if seen.iter().any(parked) {
-        let reached = statics.world.lock().patience(newest);
+        let (reached, took) = statics.world.lock().patience(newest);
+        if took > HALT_LIMIT {
+            return Err(format!("a halt took {took} counts"));
+        }
         if !reached {
             // Before the link is up no marker can pass it; the host halts the other board itself.
             let is_up = seen[0].up & 1 != 0 && seen[2].up & 1 != 0;

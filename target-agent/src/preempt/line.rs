@@ -2,6 +2,7 @@
 extern crate std;
 use super::point;
 use super::world::{Irq, Seat};
+use crate::cmsdk_uart::{DATA, INTERRUPT, INTERRUPT_RECEIVE, Registers, STATE, STATE_OVERRUN, STATE_RECEIVED, fetch};
 use core::convert::Infallible;
 use core::future::poll_fn;
 use core::task::{Poll, Waker};
@@ -14,6 +15,9 @@ pub(super) struct Wire {
     bytes: VecDeque<u8>,
     sender: Option<Waker>,
     lose: bool,
+    /// The flag of the UART that receives, and how often it was raised.
+    overrun: bool,
+    overruns: u32,
     garble: bool,
 }
 
@@ -25,10 +29,23 @@ impl Wire {
         self.bytes.is_empty()
     }
 
+    /// The next byte that arrives finds one that waits to be read. It is lost, and the UART says so.
     pub fn lose(&mut self) {
-        if self.bytes.pop_front().is_none() {
+        if self.bytes.remove(1).is_some() {
+            self.overrun();
+        } else {
             self.lose = true;
         }
+    }
+
+    fn overrun(&mut self) {
+        self.overruns += u32::from(!self.overrun);
+        self.overrun = true;
+    }
+
+    /// How many overruns the driver has been told of.
+    pub fn told_overruns(&self) -> u32 {
+        self.overruns - u32::from(self.overrun)
     }
 
     /// The next byte is read with wrong bits, as after a stop bit that was missed.
@@ -43,21 +60,41 @@ impl Wire {
 /// The bits of a byte that are read wrong.
 const GARBLED: u8 = 0b101;
 
+/// The UART of a core. Each access to a register is a point.
+struct Hardware(Seat);
+
+impl Registers for Hardware {
+    fn read(&self, register: usize) -> u32 {
+        point();
+        let mut state = self.0.world().lock();
+        let wire = &mut state.wires[self.0.actor];
+        if register == STATE {
+            let overrun = if wire.overrun { STATE_OVERRUN } else { 0 };
+            return overrun | if wire.bytes.is_empty() { 0 } else { STATE_RECEIVED };
+        }
+        assert_eq!(register, DATA);
+        let byte = wire.bytes.pop_front().expect("a byte that was received");
+        state.raise(peer(self.0.actor), Irq::Send);
+        byte.into()
+    }
+    fn write(&self, register: usize, value: u32) {
+        point();
+        let mut state = self.0.world().lock();
+        if register == STATE {
+            state.wires[self.0.actor].overrun &= value & STATE_OVERRUN == 0;
+        } else {
+            assert_eq!((register, value), (INTERRUPT, INTERRUPT_RECEIVE));
+            state.cores[self.0.actor].unpend(&[Irq::Receive]);
+        }
+    }
+    /// The interrupt is edge triggered here, so none comes before a reader raises it again.
+    fn close_receive(&self) {}
+}
+
 /// Serves the receive interrupt, or polls while interrupts are masked.
 pub(super) fn on_receive(seat: Seat) {
-    seat.world().received[seat.actor].fill(|has_room| {
-        point();
-        let mut state = seat.world().lock();
-        if state.wires[seat.actor].bytes.is_empty() || !has_room {
-            return None;
-        }
-        drop(state);
-        point();
-        state = seat.world().lock();
-        let byte = state.wires[seat.actor].bytes.pop_front();
-        state.raise(peer(seat.actor), Irq::Send);
-        byte
-    });
+    let world = seat.world();
+    world.received[seat.actor].fill(|has_room| fetch(&Hardware(seat), has_room, &world.overruns[seat.actor]));
 }
 
 /// Does what both interrupts of the UART would do.
@@ -122,7 +159,9 @@ impl Write for Uart {
                     break;
                 }
                 let wrong = if core::mem::take(&mut wire.garble) { GARBLED } else { 0 };
-                if !core::mem::take(&mut wire.lose) {
+                if core::mem::take(&mut wire.lose) {
+                    wire.overrun();
+                } else {
                     wire.bytes.push_back(*byte ^ wrong);
                 }
                 state.raise(there, Irq::Receive);

@@ -9,6 +9,7 @@ use crate::platform::{Bell, CoreId, Platform as _};
 use crate::receive_ring::ReceiveRing;
 use crate::retained::Retained;
 use crate::sync::Mutant;
+use crate::sync::atomic::AtomicU32;
 use crate::time::TimeLine;
 use core::cell::Cell;
 use core::task::Waker;
@@ -55,7 +56,7 @@ pub(super) enum Act {
     HaltNow(usize),
     /// The host stops this node alone, and lets it go on after a while.
     Suspend(usize),
-    /// The line to this core loses the next byte, as in a UART that overruns.
+    /// The UART of this core overruns: the next byte is lost.
     Lose(usize),
     /// The next byte on the line to this core is read wrong.
     Garble(usize),
@@ -92,8 +93,8 @@ pub(super) struct State {
     pub outcome: Option<Result<(), String>>,
     /// How many cores are set up.
     pub ready: usize,
-    /// The halt that the host waits for, and for how many turns.
-    waits: (u16, u32),
+    /// The halt that the host waits for, for how many turns, and since when.
+    waits: (u16, u32, u64),
     /// What the plan asked the host for.
     pub requests: VecDeque<Act>,
     /// The host is writing a command or waits for its answer.
@@ -117,6 +118,8 @@ pub(super) struct World {
     pub mutant: Option<Mutant>,
     pub boards: [Board; 2],
     pub received: [ReceiveRing<Preempt, 32>; CORES],
+    /// What the driver of each UART counted.
+    pub overruns: [AtomicU32; CORES],
 }
 
 /// The unwinding of a core at the end of its world.
@@ -168,7 +171,7 @@ impl World {
                 jumps: 0,
                 outcome: None,
                 ready: 0,
-                waits: (0, 0),
+                waits: (0, 0, 0),
                 requests: VecDeque::new(),
                 commands: false,
                 rung: None,
@@ -177,6 +180,7 @@ impl World {
             mutant,
             boards: [board(), board()],
             received: [const { ReceiveRing::new() }; CORES],
+            overruns: [const { AtomicU32::new(0) }; CORES],
         }
     }
 
@@ -259,11 +263,12 @@ impl State {
         self.cores[core].pending |= 1 << irq as u8;
     }
 
-    /// Whether the host goes on waiting until this halt has reached every node.
-    pub fn patience(&mut self, halt: u16) -> bool {
-        self.waits = if self.waits.0 == halt { (halt, self.waits.1 + 1) } else { (halt, 0) };
+    /// Whether the host goes on waiting until this halt has reached every node, and how long it has waited.
+    pub fn patience(&mut self, halt: u16) -> (bool, u64) {
+        let (known, turns, since) = self.waits;
+        self.waits = if known == halt { (halt, turns + 1, since) } else { (halt, 0, self.time) };
         // A link that lost a frame asks its peer, which is stopped, more and more rarely, and then sends again.
-        self.waits.1 < 600
+        (self.waits.1 < 600, self.time - self.waits.2)
     }
 
     /// Whether every core sleeps.

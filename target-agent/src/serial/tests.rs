@@ -115,3 +115,13 @@ fn a_write_that_fails_is_tried_again_at_once() {
     pump(link, Waker::noop());
     assert!(LEFT.get() > 0, "the hello leaves");
 }
+
+#[test]
+fn a_marker_finds_a_place_where_other_control_items_have_taken_all_they_may() {
+    let _clean = begin();
+    let link = noisy();
+    let sent = (0..10).filter(|_| link.send_control(&[4, 0, 0], false)).count();
+    assert_eq!(sent, stillpoint_core::link::CONTROL_WINDOW - 1);
+    assert!(link.send_control(&[1, 0, 0], true));
+    assert!(!link.send_control(&[1, 0, 0], true));
+}

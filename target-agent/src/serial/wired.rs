@@ -26,8 +26,9 @@ pub(crate) trait Wired: Sync {
     /// Moves bytes, and messages as `flow` says; who must be told of more is `waker`. What comes out beside messages
     /// goes to `hear`. True if anything moved.
     fn pump(&self, flow: Flow, waker: &Waker, hear: &mut dyn FnMut(Heard<'_>)) -> bool;
-    /// Queues a control item. False when the lane is full; try again after the next pump.
-    fn send_control(&self, item: &[u8]) -> bool;
+    /// Queues a control item. One that is no marker leaves a place of the lane free, so that a marker never waits until the
+    /// peer has acknowledged other items. False when there is no place; try again after the next pump.
+    fn send_control(&self, item: &[u8], is_marker: bool) -> bool;
     /// Whether every control item that was sent is known to have arrived.
     fn is_quiet(&self) -> bool;
     /// What a hello says from now on; matters only while the link is not up.
@@ -124,8 +125,13 @@ impl<P: Platform, R: Read + CancelSafe, T: Write + CancelSafe, const W: usize, c
         self.line.try_with(|inner| inner.pump(flow, waker, hear)).unwrap_or(false)
     }
 
-    fn send_control(&self, item: &[u8]) -> bool {
-        self.line.try_with(|inner| inner.link.send(Lane::Control, item).is_ok()).unwrap_or(false)
+    fn send_control(&self, item: &[u8], is_marker: bool) -> bool {
+        let kept = usize::from(!is_marker);
+        let queue = |inner: &mut Inner<P, R, T, W, F>| {
+            let used = usize::from(inner.link.unacknowledged(Lane::Control));
+            used + kept < stillpoint_core::link::CONTROL_WINDOW && inner.link.send(Lane::Control, item).is_ok()
+        };
+        self.line.try_with(queue).unwrap_or(false)
     }
 
     fn is_quiet(&self) -> bool {

@@ -57,8 +57,8 @@ fn each_access_is_recorded_with_its_object_and_place_and_a_race_is_marked_by_the
     }
     assert_eq!(handles[0].read(Name(3), |value| *value), 7);
     on(CoreId::ONE, || handles[1].write(Name(4), |value| *value += 1));
-    let read = AccessValue { kind: AccessKind::Read, race: false, version: 0, place: 3 };
-    let write = AccessValue { kind: AccessKind::Write, race: true, version: 1, place: 4 };
+    let read = AccessValue { kind: AccessKind::Read, race: false, version: 0, reads: 0, place: 3 };
+    let write = AccessValue { kind: AccessKind::Write, race: true, version: 1, reads: 1, place: 4 };
     assert_eq!((accesses(&zero), accesses(&one)), ([(20, read)].into(), [(20, write)].into()));
     assert_eq!(handles[0].read(Name(3), |value| *value), 8);
 }

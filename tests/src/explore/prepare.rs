@@ -2,7 +2,7 @@
 use super::config::{Config, Start, What};
 use super::system::{Core, IN, NODES, OUT, Shape};
 use stillpoint_core::predicate::{Generation, ProgramBuilder, SlotId};
-use stillpoint_core::{Command, Direction, Event, EventKind, EventNumber, HaltId, Hello, Input, NodeId};
+use stillpoint_core::{Command, Direction, Event, EventKind, EventNumber, HaltId, Hello, Input, NodeId, PortSet};
 
 /// The tag of the tracepoint that predicates look for.
 pub const TAG: u16 = 7;
@@ -98,7 +98,7 @@ fn arm(config: &Config, nodes: &mut [Core; NODES]) {
         tell(node, Input::Command(Command::Install { slot, generation, detector, program: program.as_bytes() }));
     }
     for node in nodes.iter_mut().filter(|node| node.predicates().installed(SLOT).is_some()) {
-        tell(node, Input::Command(Command::Enable { slot: SLOT, generation: GENERATION }));
+        tell(node, Input::Command(Command::Enable { slot: SLOT, generation: GENERATION, silent: PortSet::EMPTY }));
     }
 }
 

@@ -2,7 +2,7 @@
 use super::Bytes;
 use stillpoint_core::log::Recording;
 use stillpoint_core::predicate::{Detector, Generation, SlotId};
-use stillpoint_core::{Command, Event, EventKind, HaltId, KindSet};
+use stillpoint_core::{Command, Event, EventKind, HaltId, KindSet, PortSet};
 
 /// An event of any kind. Messages leave by even ports and come in by odd ones; values are zero for kinds that have none, as
 /// in a record.
@@ -40,7 +40,11 @@ pub fn any_command<'a>(bytes: &mut Bytes<'a>) -> Command<'a> {
             let detector = if bytes.flag() { Detector::Marker } else { Detector::Causal };
             Command::Install { slot, generation, detector, program: bytes.piece(34) }
         }
-        6 => Command::Enable { slot: any_slot(bytes), generation: Generation(bytes.below(3)) },
+        6 => Command::Enable {
+            slot: any_slot(bytes),
+            generation: Generation(bytes.below(3)),
+            silent: PortSet(bytes.word()),
+        },
         7 => Command::Remove { slot: any_slot(bytes) },
         _ => Command::Report,
     }

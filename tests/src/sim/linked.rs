@@ -1,7 +1,7 @@
 //! One linked predicate, `first: tracepoint 1 -> second: tracepoint 2`, and what it must do.
 use super::{System, Violation};
 use stillpoint_core::predicate::{Detector, Generation, ProgramBuilder, SlotId};
-use stillpoint_core::{Command, EventKind, EventNumber};
+use stillpoint_core::{Command, EventKind, EventNumber, PortSet};
 
 /// A linked predicate that is armed on every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl<const N: usize, const S: usize> System<N, S> {
             self.command(node, Command::Install { slot, generation, detector, program })?;
         }
         for node in 0..N {
-            self.command(node, Command::Enable { slot, generation })?;
+            self.command(node, Command::Enable { slot, generation, silent: PortSet::EMPTY })?;
         }
         self.linked =
             Some(Linked { nodes: (first, second), detector, first: None, heard: first == second, fired: false });

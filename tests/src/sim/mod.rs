@@ -7,10 +7,14 @@
 //! The driver here is not the agent's. It does by itself what `Effects` ask for (write the record, put the message into its
 //! channel, put markers, releases and predicate markers into control lanes, freeze and resume the application), hands what
 //! arrives to its node, and resets nodes. It has no interrupts, links, log rings of cores, gate of calls or crash
-//! path. It stays because it explores `Node` on any graph of up to 32 nodes, which the agent's boards are not. The agent
-//! itself runs on the platform of `stillpoint-agent`'s own tests that preempts it (`src/preempt.rs`), with the same oracles: the
-//! halted state equals the snapshot, one marker a channel with nothing behind it, nothing after the stop, no event lost,
-//! every wake-up arrives.
+//! path, and finds no fault in the agent's.
+//!
+//! It stays because the agent cannot take its place: a schedule here delays every message of every channel by itself, on any
+//! graph of up to 32 nodes, while the agent's channels are the mailboxes of two cores and links that are one line for both
+//! directions and both lanes. A step here is one input of one node; the agent takes hundreds of points for it, and properties
+//! are tried with a million schedules. The agent itself runs on the platform of `stillpoint-agent`'s own tests that
+//! preempts it (`src/preempt.rs`), with the same oracles: the halted state equals the snapshot, one marker a channel with
+//! nothing behind it, nothing after the stop, no event lost, every wake-up arrives.
 mod app;
 mod channel;
 mod check;

@@ -1,6 +1,7 @@
 //! The link keeps its promise on lines that break theirs: every message once, in order, or the loss is reported.
 
 mod explore;
+mod regular;
 mod world;
 
 use explore::{Budget, explore};

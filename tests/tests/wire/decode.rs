@@ -188,7 +188,9 @@ fn command_in_words(command: &Command<'_>) -> String {
             let program = or_refused(Program::verify(program), |program| program.to_string());
             format!("install slot {}, generation {}, {detector:?}: {program}", slot.number(), generation.0)
         }
-        Command::Enable { slot, generation } => format!("enable slot {}, generation {}", slot.number(), generation.0),
+        Command::Enable { slot, generation, silent } => {
+            format!("enable slot {}, generation {}, silent {:#x}", slot.number(), generation.0, silent.0)
+        }
         Command::Remove { slot } => format!("remove slot {}", slot.number()),
         Command::Plan { slot, generation, plan } => {
             let carried: Vec<_> = plan.carriers.iter().map(|ports| ports.0).collect();
@@ -205,13 +207,13 @@ fn command_in_words(command: &Command<'_>) -> String {
     }
 }
 
-fn access_value(AccessValue { kind, race, version, place }: AccessValue) -> String {
-    let kind = match kind {
-        AccessKind::Read => "read after write",
-        AccessKind::Write => "write",
+fn access_value(AccessValue { kind, race, version, reads, place }: AccessValue) -> String {
+    let what = match kind {
+        AccessKind::Read => format!("read after write {version}"),
+        AccessKind::Write => format!("write {version} after {reads} reads"),
     };
     let place = if place == 0 { "no place".into() } else { format!("place {place}") };
-    format!("{kind} {version}{}, at {place}", if race { ", races" } else { "" })
+    format!("{what}{}, at {place}", if race { ", races" } else { "" })
 }
 
 fn log(cases: &[Case]) -> Vec<String> {

@@ -4,16 +4,19 @@
 //! others as well: a read on the write that it sees, a write on the write and the reads before it. [`History::causality`]
 //! adds these dependences. Races are what synchronisation leaves unordered, so they are looked for without them.
 mod serial;
+mod stream;
 #[cfg(test)]
 mod tests;
 
+use crate::local::is_beyond;
 use crate::order::clock::newer;
 use crate::pattern::last_up_to;
-use crate::{History, Past, Why};
+use crate::{Event, History, Past, Why};
 use serial::Accesses;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use stillpoint_core::EventKind;
+pub use stream::CausalityStream;
 
 impl History {
     /// The same events ordered by causality: each comes after what it depends on through messages, calls and shared objects.
@@ -123,7 +126,8 @@ fn rebuilt(history: &History, sync: &[Vec<usize>], accesses: Accesses, places: &
     for (at, place) in places.iter().enumerate() {
         let mut event = history.events[*place];
         let mut clock = history.clock(*place).to_vec();
-        let mut taint = accesses.missing.get(place).map(|node| Why::NotRecorded(*node));
+        let missing = accesses.missing.get(place).map(|node| Why::NotRecorded(*node));
+        let mut taint = graver(beyond(&event), missing);
         let through = accesses.before.get(place).into_iter().flatten();
         for from in sync[*place].iter().chain(through).map(|from| now[from]).filter(|from| *from < at) {
             for (mine, other) in clock.iter_mut().zip(sorted.clock(from)) {
@@ -131,11 +135,9 @@ fn rebuilt(history: &History, sync: &[Vec<usize>], accesses: Accesses, places: &
                     *mine = *other;
                 }
             }
-            taint = taint.or(tainted[from]);
+            taint = graver(taint, tainted[from]);
         }
-        if let Some(why) = taint.filter(|_| event.past == Past::Known) {
-            event.past = Past::Unknown { why };
-        }
+        event.past = with(event.past, taint);
         if let Some(before) = accesses.before.get(place) {
             let earlier = before.iter().map(|from| now[from]).filter(|from| *from < at);
             data.insert(at, earlier.collect());
@@ -145,4 +147,27 @@ fn rebuilt(history: &History, sync: &[Vec<usize>], accesses: Accesses, places: &
     }
     sorted.data = data;
     sorted
+}
+
+/// Why an event lies beyond the end of the recording, if it does. So does all that depends on it, through objects too.
+fn beyond(event: &Event) -> Option<Why> {
+    match event.past {
+        Past::Unknown { why } if is_beyond(event) => Some(why),
+        _ => None,
+    }
+}
+
+/// Of two reasons the one that there is, and of those the one that puts an event beyond the end of the recording.
+fn graver(one: Option<Why>, other: Option<Why>) -> Option<Why> {
+    let after = other.filter(|why| matches!(why, Why::After(_)));
+    one.filter(|why| after.is_none() || matches!(why, Why::After(_))).or(other)
+}
+
+/// What is known of the past of an event if that is missing, too.
+fn with(past: Past, missing: Option<Why>) -> Past {
+    let all = match past {
+        Past::Known => missing,
+        Past::Unknown { why } => graver(Some(why), missing),
+    };
+    all.map_or(Past::Known, |why| Past::Unknown { why })
 }

@@ -6,6 +6,7 @@
 //! an event is immediately before another if a path of steps and messages leads there that meets no event of the actions on
 //! its way, whatever other paths there are.
 use crate::coverage::Hole;
+use crate::local::is_beyond;
 use crate::order::clock::newer;
 use crate::pattern::{Sight, last_up_to};
 use crate::{Event, Past};
@@ -61,6 +62,11 @@ pub(super) fn lists(sight: &Sight<'_>, of_node: &[Vec<Marked>], holes: &[Vec<Hol
     let mut under_way: HashSet<usize> = HashSet::new();
     for (place, event) in history.events.iter().enumerate() {
         let node = usize::from(event.id.node);
+        if is_beyond(event) {
+            // Nothing that is looked at comes after it, and what it would take is still under way at the end.
+            follower.after.push(Rc::default());
+            continue;
+        }
         follower.arrive(&mut now[node], last[node], place);
         if let Some(action) = action.get(&place) {
             of.push(((place, *action), now[node].clone()));

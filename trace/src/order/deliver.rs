@@ -76,7 +76,11 @@ impl CausalOrder {
             taint.as_ref().is_some_and(|taint| !taint.lasts(state.clock.as_flattened(), &self.regained))
         };
         let (forgets, regains) = (exact || is_over(&state.taint), is_over(&state.inherited));
-        if forgets {
+        // A clock that is told in full knows of events that no log has: it does not bring them into the recording.
+        let ended = state.taint.as_ref().filter(|taint| taint.is_beyond()).map(|taint| usize::from(taint.why.node()));
+        let keeps = ended.is_some_and(|of| self.nodes[of].records_all());
+        let state = &mut self.nodes[node];
+        if forgets && !keeps {
             state.taint = None;
         }
         if regains {
@@ -228,10 +232,14 @@ impl CausalOrder {
             }
             let (before, now) = (*known, *told);
             *known = now;
-            if !state.vector {
+            let vector = state.vector;
+            if self.nodes[place].ended_before(now) {
+                self.nodes[node].add_taint(Taint::after(self.width, place as u8));
+            } else if !vector {
                 // The log names the event and not what happened before it.
                 let until = Some(now.wrapping_add(1));
-                state.add_taint(Taint::new(self.width, place as u8, until, Why::NotRecorded(place as u8)));
+                let taint = Taint::new(self.width, place as u8, until, Why::NotRecorded(place as u8));
+                self.nodes[node].add_taint(taint);
             }
             self.learn_lives(node, place, before, now);
         }

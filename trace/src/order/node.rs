@@ -183,6 +183,17 @@ impl Node {
         nothing_to_say && nothing_wrong && self.last.is_some() && !self.prepared && self.forced.is_none()
     }
 
+    /// Whether the recording of the node ended before this event of it. A node that does not record everything may have
+    /// done it all the same, and of one without any event, or whose log goes back, nothing can be said.
+    pub fn ended_before(&self, number: u32) -> bool {
+        self.is_done() && self.records_all() && self.over.is_none() && self.last.is_some_and(|last| newer(number, last))
+    }
+
+    /// Whether it records every event, as far as its log says.
+    pub fn records_all(&self) -> bool {
+        self.mode.is_none_or(|mode| mode > RESTRICTED)
+    }
+
     /// All of its log was delivered.
     pub fn is_done(&self) -> bool {
         self.ended && self.queue.is_empty()

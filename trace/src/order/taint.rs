@@ -30,6 +30,17 @@ impl Taint {
         Self { until: vec![None; width], lost: 1 << node, outlives: true, why: Why::Unread(node) }
     }
 
+    /// Something is missing that happened after the recording of a node ended: so did all that follows. Whatever else is
+    /// missing or is told later, the reason stays.
+    pub fn after(width: usize, node: u8) -> Self {
+        Self::new(width, node, None, Why::After(node))
+    }
+
+    /// Whether it began after the recording of a node ended: see [`after`](Self::after).
+    pub fn is_beyond(&self) -> bool {
+        matches!(self.why, Why::After(_))
+    }
+
     /// Adds what another lacks.
     pub fn merge(&mut self, other: &Self) {
         self.lost |= other.lost;
@@ -41,7 +52,9 @@ impl Taint {
                 (mine, theirs) => *mine = *theirs,
             }
         }
-        self.why = other.why;
+        if !self.is_beyond() {
+            self.why = other.why;
+        }
     }
 
     /// Whether something is missing still for one that knows `clock`. `regained` says for each node with which of its events

@@ -9,7 +9,7 @@ const OBJECT: u16 = 5;
 
 fn access_of(object: u16, writes: bool, place: u16, version: u8) -> Event {
     let kind = if writes { AccessKind::Write } else { AccessKind::Read };
-    let value = AccessValue { kind, race: false, version, place }.to_bits();
+    let value = AccessValue { kind, race: false, version, reads: 0, place }.to_bits();
     Event { kind: EventKind::Access, arg: object, value }
 }
 

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn names_of_the_kit_are_known_by_their_beginnings() {
-        assert!(is_kit_symbol("stillpoint|port|ring|a.rs|1|2") && is_kit_symbol("STILLPOINT_WIRE_VERSION_4"));
+        assert!(is_kit_symbol("stillpoint|port|ring|a.rs|1|2") && is_kit_symbol("STILLPOINT_WIRE_VERSION_5"));
         assert!(!is_kit_symbol("STILLPOINT_DEFMT_RINGS"));
     }
 }

@@ -1,5 +1,5 @@
 //! Real firmware on two emulated boards with two cores each, halted and resumed through probe-rs.
-use super::{Tier, test_command};
+use super::{Tier, together, with_programs};
 use crate::command;
 use crate::firmware::{Firmware, OTHER_PROFILES};
 use crate::footprint::kit_in;
@@ -13,6 +13,9 @@ pub const TIER: Tier = Tier {
     proves: "four nodes on two boards halt consistently from any node and resume; without the kit nothing of it is left",
     run,
 };
+
+/// Its test programs.
+pub const PROGRAMS: &[&str] = &["commands", "halts", "looks", "recordings"];
 
 fn run() -> anyhow::Result<()> {
     qemu::ready()?;
@@ -40,9 +43,9 @@ fn run() -> anyhow::Result<()> {
         images.first().and_then(|(_, elf)| elf.parent().map(Path::to_owned)).context("the agent has no examples")
     };
     let (folder, plain) = (folder_of(&images)?, folder_of(&without)?);
-    let mut cargo = test_command(&["stillpoint"]);
+    let mut cargo = together()?;
+    with_programs(&mut cargo, PROGRAMS);
     // The tests take each demo by its name from here.
-    cargo.args(["--features", "qemu-tests"]);
     cargo.env("STILLPOINT_FIRMWARE", folder).env("STILLPOINT_PLAIN_FIRMWARE", plain);
     cargo.env("STILLPOINT_PARTIAL_FIRMWARE", partial);
     cargo.env("STILLPOINT_PROFILES_FIRMWARE", profiles.context("waits was built with other profiles")?);

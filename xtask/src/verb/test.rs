@@ -8,13 +8,18 @@
 //! 2 passed, 0 failed
 //! ```
 use std::fmt::Write as _;
+use std::fs::File;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 
+use crate::command;
 use crate::nearest::nearest;
 use crate::say::{say, sentence};
-use crate::tier::{TIERS, Tier};
+use crate::tier::{SEARCHES, TIERS, Tier};
+use crate::workspace;
 
 /// Which tiers to run.
 #[derive(clap::Args)]
@@ -42,7 +47,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         print!("{}", listing());
         return Ok(());
     }
-    let outcomes: Vec<Outcome> = chosen(&args.tiers)?.into_iter().map(run_tier).collect();
+    let outcomes = match args.tiers.is_empty() {
+        true => run_all(),
+        false => chosen(&args.tiers)?.into_iter().map(run_tier).collect(),
+    };
     print!("\n{}", summary(&outcomes));
     let failed: Vec<_> = outcomes.iter().filter(|outcome| outcome.error.is_some()).map(|o| o.tier.name).collect();
     if !failed.is_empty() {
@@ -52,13 +60,59 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn run_tier(tier: &'static Tier) -> Outcome {
+    announced(tier, || {
+        let start = Instant::now();
+        let error = (tier.run)().err();
+        Outcome { tier, time: start.elapsed(), error }
+    })
+}
+
+fn announced(tier: &'static Tier, run: impl FnOnce() -> Outcome) -> Outcome {
     say("test", format_args!("{}: {}", tier.name, tier.proves));
-    let start = Instant::now();
-    let error = (tier.run)().err();
-    if let Some(error) = &error {
+    let outcome = run();
+    if let Some(error) = &outcome.error {
         say("failed", format_args!("{}: {}", tier.name, sentence(error)));
     }
-    Outcome { tier, time: start.elapsed(), error }
+    outcome
+}
+
+/// Runs every tier. The searches run beside the others, and what they print appears in their turn.
+fn run_all() -> Vec<Outcome> {
+    let is_search = |tier: &&Tier| SEARCHES.contains(&tier.name);
+    let (sender, searched) = channel();
+    std::thread::spawn(move || {
+        for tier in TIERS.iter().filter(is_search) {
+            // Without a receiver the run is over.
+            let _ = sender.send(search(tier));
+        }
+    });
+    let run = |tier| match is_search(&tier) {
+        false => run_tier(tier),
+        // They come in the order of the table.
+        true => announced(tier, || {
+            let (outcome, printed) = searched.recv().expect("the thread of the searches does not panic");
+            print!("{printed}");
+            outcome
+        }),
+    };
+    TIERS.iter().map(run).collect()
+}
+
+/// Runs a tier in a process of the lowest priority, and returns what it printed.
+fn search(tier: &'static Tier) -> (Outcome, String) {
+    let path = workspace::target_dir().join("tmp").join(format!("tier-{}.out", tier.name));
+    let run = || -> anyhow::Result<()> {
+        std::fs::create_dir_all(path.with_file_name("")).context("cannot make a folder for temporary files")?;
+        let printed = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let errors = printed.try_clone()?;
+        let mut nice = Command::new("nice");
+        nice.args(["-n", "19"]).arg(workspace::this_program()).args(["test", tier.name]);
+        Ok(command::run(nice.stdin(Stdio::null()).stdout(printed).stderr(errors))?)
+    };
+    let start = Instant::now();
+    let error = run().err();
+    let printed = std::fs::read(&path).unwrap_or_default();
+    (Outcome { tier, time: start.elapsed(), error }, String::from_utf8_lossy(&printed).into_owned())
 }
 
 /// The tiers named, or all of them.

@@ -31,6 +31,8 @@ pub struct LiveCheck {
     live: Live,
     violations: Vec<String>,
     most_held: usize,
+    /// When the logs were last read through, in microseconds since reading began.
+    read_through: u64,
     halt: Option<u16>,
     /// When the record of the first failure was read, in microseconds since reading began.
     first: Option<u64>,
@@ -58,6 +60,7 @@ impl LiveCheck {
             live,
             violations: Vec::new(),
             most_held: 0,
+            read_through: 0,
             halt: None,
             first: None,
             halt_after_ms: None,
@@ -106,6 +109,7 @@ impl LiveCheck {
     pub fn settle(&mut self) {
         let Self { follower, live, violations, first, out, .. } = self;
         follower.finish(&mut |event, clock| tell(live.event(event, clock), violations, first, *out));
+        tell(live.settle(u64::MAX), violations, first, *out);
     }
 
     /// A piece of a log was read.
@@ -125,6 +129,13 @@ impl LiveCheck {
         follower.wait_no_longer(elapsed.as_micros() as u64, &mut |event, clock| {
             tell(live.event(event, clock), violations, first, *out);
         });
+        // All that was written before something in the last round was read has been read by now.
+        tell(
+            live.settle(std::mem::replace(&mut self.read_through, elapsed.as_micros() as u64)),
+            violations,
+            first,
+            *out,
+        );
         let (true, None, Some(first)) = (halts, self.halt, self.first) else { return Ok(self.halt.is_some()) };
         // While another process controls the boards, the next look tries again.
         let Some(_control) = system.control_briefly()? else { return Ok(false) };

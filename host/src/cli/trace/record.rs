@@ -166,6 +166,9 @@ fn finish(
     checker: &mut Option<LiveCheck>,
 ) -> Result<Result_, CliError> {
     recorder.finish_each(system, &mut |chunk| watch(screen, checker, chunk))?;
+    if let Some(checker) = checker {
+        checker.settle();
+    }
     let nodes: Vec<NodeSum> = recorder.sums().cloned().collect();
     let (seconds, saved) = (recorder.elapsed().as_secs_f64(), recorder.saved());
     let rate = recorder.drain_rate(system)?;

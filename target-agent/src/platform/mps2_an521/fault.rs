@@ -17,7 +17,7 @@ use heapless::String;
 use stillpoint_core::control::FaultBlock;
 
 /// Bytes of stack that the end of a core takes, with the handling of it by an agent, if there is one; a third of it is
-/// margin (`host/tests/faults.rs` measures it).
+/// margin (`host/tests/halts/faults.rs` measures it).
 const STACK: usize = if cfg!(feature = "enabled") { 2432 } else { 896 };
 /// Bytes of a panic's message that are kept.
 #[cfg(feature = "enabled")]

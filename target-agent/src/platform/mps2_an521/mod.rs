@@ -20,6 +20,8 @@ mod fault;
 mod interrupts;
 mod lock;
 mod registers;
+#[cfg(feature = "enabled")]
+mod saved;
 pub mod semihosting;
 #[cfg(feature = "enabled")]
 mod sleep;
@@ -38,8 +40,12 @@ use crate::fault::FaultHandlers;
 use crate::retained::Retained;
 use crate::time::TimeDriver;
 use core::convert::Infallible;
+#[cfg(feature = "enabled")]
+use core::sync::atomic::AtomicU32;
 use core::sync::atomic::{AtomicBool, Ordering};
 use registers::{read, write};
+#[cfg(feature = "enabled")]
+use stillpoint_core::control::SavedRegisters;
 use stillpoint_core::time::{CounterRate, Counts};
 
 /// The chip this firmware is built for.
@@ -254,6 +260,17 @@ unsafe impl Platform for Mps2An521 {
     #[cfg(feature = "enabled")]
     fn has_logical_time() -> bool {
         TIME.is_logical()
+    }
+
+    #[cfg(feature = "enabled")]
+    #[inline(always)]
+    fn save_registers(into: &[AtomicU32; SavedRegisters::WORDS]) {
+        saved::save(into);
+    }
+
+    #[cfg(feature = "enabled")]
+    fn image_id() -> u32 {
+        saved::image_id()
     }
 
     #[cfg(feature = "enabled")]

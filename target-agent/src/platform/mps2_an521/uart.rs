@@ -5,6 +5,7 @@
 use super::Mps2An521;
 use super::interrupts;
 use super::registers::{self, read, write};
+use crate::cmsdk_uart::{self, DATA, INTERRUPT, STATE};
 use crate::per_core::CoreWaker;
 use crate::platform::Platform;
 use crate::receive_ring::ReceiveRing;
@@ -21,17 +22,11 @@ pub const COUNT: usize = 5;
 /// Bytes a UART holds that were received and not yet read.
 const BUFFER: usize = 512;
 
-const DATA: usize = 0x0;
-const STATE: usize = 0x4;
 const CONTROL: usize = 0x8;
-const INTERRUPT: usize = 0xC;
 const BAUD_DIVIDER: usize = 0x10;
 
 const STATE_SEND_FULL: u32 = 1 << 0;
-const STATE_RECEIVED: u32 = 1 << 1;
-const STATE_OVERRUN: u32 = 1 << 3;
 const INTERRUPT_SEND: u32 = 1 << 0;
-const INTERRUPT_RECEIVE: u32 = 1 << 1;
 /// Both directions and both interrupts; which core hears them is the NVICs' matter.
 const CONTROL_ALL: u32 = 0b1111;
 
@@ -157,26 +152,27 @@ pub(super) fn poll() {
     }
 }
 
+/// The receive half of a UART, by its number.
+struct Hardware(usize);
+
+impl cmsdk_uart::Registers for Hardware {
+    #[inline]
+    fn read(&self, register: usize) -> u32 {
+        read(registers::uart(self.0) + register)
+    }
+    #[inline]
+    fn write(&self, register: usize, value: u32) {
+        write(registers::uart(self.0) + register, value);
+    }
+    #[inline]
+    fn close_receive(&self) {
+        interrupts::close(receive_interrupt(self.0));
+    }
+}
+
 fn receive(number: usize) {
-    let (base, shared) = (registers::uart(number), &UARTS[number]);
-    shared.received.fill(|has_room| {
-        if read(base + STATE) & STATE_RECEIVED == 0 {
-            return None;
-        }
-        if !has_room {
-            // The byte waits in the hardware until `read` has made room and opens the interrupt again.
-            interrupts::close(receive_interrupt(number));
-            return None;
-        }
-        // Acknowledge first: reading lets the next byte in, whose interrupt must not be acknowledged unseen.
-        write(base + INTERRUPT, INTERRUPT_RECEIVE);
-        let byte = read(base + DATA) as u8;
-        if read(base + STATE) & STATE_OVERRUN != 0 {
-            write(base + STATE, STATE_OVERRUN);
-            shared.overruns.store(shared.overruns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-        }
-        Some(byte)
-    });
+    let shared = &UARTS[number];
+    shared.received.fill(|has_room| cmsdk_uart::fetch(&Hardware(number), has_room, &shared.overruns));
 }
 
 pub(super) unsafe extern "C" fn on_send() {

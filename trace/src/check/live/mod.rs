@@ -2,19 +2,19 @@
 //! certain.
 //!
 //! What is kept is bounded: of each member of a `pred` the first event on each node, of one with a variable those that may
-//! still be asked for, and of `not parallel` the events that some node does not know of yet. Everything else, models of order and
-//! what is not certain, is left to [`check`](super::check()) on the finished recording.
+//! still be asked for, and of `not parallel` the events that some node does not know of yet. An access of a shared object is checked
+//! when all accesses before it were read. Everything else, models of order and what is not certain, is left to
+//! [`check`](super::check()) on the finished recording.
 mod rules;
 mod watched;
 
 use super::model::{Check, Model, ModelError, Rule};
 use super::resolve;
 use crate::expr::Directory;
-use crate::order::clock::newer;
+use crate::local::is_beyond;
 use crate::pattern::Pattern;
-use crate::{Event, EventId, Header, Past};
+use crate::{CausalityStream, Event, EventId, Header};
 use rules::{Decision, LiveRule, Now, never, pred};
-use stillpoint_core::EventKind;
 use watched::{NodeState, Watched};
 
 /// A failure that is certain.
@@ -46,14 +46,14 @@ pub struct Violation {
 /// assert_eq!(found[0].what, "b#1 trace(2) has no a:trace(1) before it");
 /// # Ok::<(), check::ModelError>(())
 /// ```
+///
+/// Where objects are shared, call [`settle`](Self::settle) each time all logs were read once more, and at the end.
 pub struct Live {
     header: Header,
     checks: Vec<LiveCheck>,
     nodes: Vec<NodeState>,
-    /// The first access of a shared object on each node: the order of accesses is known only from the finished recording.
-    first_access: Vec<Option<u32>>,
-    /// Only messages and calls order events.
-    is_sync: bool,
+    /// What flows through shared objects; none if only messages and calls order events.
+    objects: Option<CausalityStream>,
     left: Vec<LeftOut>,
 }
 
@@ -79,7 +79,7 @@ pub struct Progress {
     pub events: u64,
     /// Failures that are certain.
     pub failed: u64,
-    /// Events that cannot be decided before the end: part of their past is missing or goes through a shared object.
+    /// Events that cannot be decided: part of their past is missing.
     pub undecided: u64,
 }
 
@@ -98,8 +98,7 @@ impl Live {
             header: header.clone(),
             checks: Vec::new(),
             nodes: vec![NodeState::default(); crate::CausalOrder::new(header).width()],
-            first_access: vec![None; crate::CausalOrder::new(header).width()],
-            is_sync: false,
+            objects: Some(CausalityStream::new(header)),
             left: Vec::new(),
         };
         for node in &header.nodes {
@@ -132,7 +131,7 @@ impl Live {
     /// Orders events by messages and calls alone, without the accesses of shared objects.
     #[must_use]
     pub fn by_synchronisation(self) -> Self {
-        Self { is_sync: true, ..self }
+        Self { objects: None, ..self }
     }
 
     /// The checks that are left to the finished recording.
@@ -146,35 +145,52 @@ impl Live {
         self.checks.iter().map(|check| &check.so_far)
     }
 
-    /// How many events are kept because something about them is undecided.
+    /// How many events are kept because something about them is undecided, or because an access before them may still come.
     #[must_use]
     pub fn held(&self) -> usize {
         let of = |check: &LiveCheck| match &check.rule {
             LiveRule::Pred { sets, .. } => sets.iter().flatten().map(|member| member.kept.len()).sum::<usize>(),
             LiveRule::Never { sides, .. } => sides.iter().map(|side| side.kept.len()).sum(),
         };
-        self.checks.iter().map(of).sum()
+        self.checks.iter().map(of).sum::<usize>() + self.objects.as_ref().map_or(0, CausalityStream::held)
     }
 
-    /// The next event in causal order. Returns what is certainly wrong now.
+    /// The next event in the order of messages and calls. Returns what is certainly wrong now.
     pub fn event(&mut self, event: &Event, clock: &[u32]) -> Vec<Violation> {
         let mut found = Vec::new();
-        if !event.counts() || matches!(event.past, Past::Unknown { why: crate::Why::After(_) }) {
-            return found;
+        // Out of its place while events are decided.
+        match self.objects.take() {
+            Some(mut objects) => {
+                objects.push(event, clock, &mut |event, clock| self.decide(event, clock, &mut found));
+                self.objects = Some(objects);
+            }
+            None => self.decide(event, clock, &mut found),
+        }
+        found
+    }
+
+    /// All logs were read again since what was read at `wall` or before, in microseconds since reading began: what accesses of shared
+    /// objects left open until then is decided. `u64::MAX` means that nothing more comes.
+    pub fn settle(&mut self, wall: u64) -> Vec<Violation> {
+        let mut found = Vec::new();
+        if let Some(mut objects) = self.objects.take() {
+            objects.settle(wall, &mut |event, clock| self.decide(event, clock, &mut found));
+            self.objects = Some(objects);
+        }
+        found
+    }
+
+    /// The next event in causal order.
+    fn decide(&mut self, event: &Event, clock: &[u32], found: &mut Vec<Violation>) {
+        if !event.counts() || is_beyond(event) {
+            return;
         }
         let node = usize::from(event.id.node);
         if node >= self.nodes.len() {
-            return found;
-        }
-        if event.kind() == EventKind::Access {
-            self.first_access[node].get_or_insert(event.id.number);
+            return;
         }
         self.nodes[node].take(event, clock);
-        // An access orders only what comes after it: an event with none in its past has the same past in both orders.
-        let knows = |(first, known): (&Option<u32>, &u32)| first.is_some_and(|first| !newer(first, *known));
-        let through_objects = !self.is_sync && self.first_access.iter().zip(clock).any(knows);
-        let is_sure = event.past.is_known() && !through_objects;
-        let now = Now { event, clock, nodes: &self.nodes, is_sure };
+        let now = Now { event, clock, nodes: &self.nodes, is_sure: event.past.is_known() };
         for LiveCheck { so_far, rule } in &mut self.checks {
             let Decision { concerns, undecided, wrong } = match rule {
                 LiveRule::Pred { of, sets } => pred(of, sets, &now),
@@ -188,7 +204,6 @@ impl Live {
                 found.push(Violation { place: so_far.place.clone(), what, event: event.id, wall: event.wall });
             }
         }
-        found
     }
 }
 

@@ -48,6 +48,22 @@ pub const ROWS: &[Row] = &[
         what: "what four armed comparisons add to a local record",
         figure: |counts| most(counts, "four_armed")?.checked_sub(usual(counts, "local_record")?),
     },
+    Row {
+        what: "simultaneous event armed: send that carries a component, 4 nodes",
+        figure: |counts| usual(counts, "send_carrying"),
+    },
+    Row {
+        what: "simultaneous event armed: receive of it, 4 nodes",
+        figure: |counts| usual(counts, "receive_carrying"),
+    },
+    Row {
+        what: "simultaneous event armed: send on a port that carries nothing, 4 nodes",
+        figure: |counts| usual(counts, "send_beside"),
+    },
+    Row {
+        what: "simultaneous event armed: receive on a port that carries nothing, 4 nodes",
+        figure: |counts| usual(counts, "receive_beside"),
+    },
     Row { what: "halt marker handled by the node", figure: |counts| most(counts, "marker") },
     Row { what: "halt begun here, to the bell of the other core", figure: |counts| usual(counts, "ring") },
     Row { what: "halt begun here, to park", figure: |counts| most(counts, "halt") },

@@ -107,12 +107,15 @@ impl Board {
     }
 }
 
+/// Reads memory of a core from an address on.
+type Read<'a> = dyn FnMut(u32, &mut [u8]) -> Result<(), probe_rs::Error> + 'a;
+
 /// Unwinds from registers that were saved, through memory that does not change.
 fn unwind_saved(
     unwinder: &Unwinder,
     registers: &crate::dump::Registers,
     stack: Stack,
-    read: &mut dyn FnMut(u32, &mut [u8]) -> Result<(), probe_rs::Error>,
+    read: &mut Read<'_>,
 ) -> Result<Backtrace, SessionError> {
     let mut deep = |address: u64, into: &mut [u8]| {
         if let (Some(word), Ok(into)) = (registers.control(address), <&mut [u8; 4]>::try_from(&mut *into)) {

@@ -148,11 +148,11 @@ impl Bench {
         let stopped = |node: usize| {
             self.taps[node].halt.filter(|(halt, _)| *halt == nodes[node].last_halt.0).map(|(_, time)| time)
         };
-        let of_board =
-            |node: usize| (0..nodes.len()).filter(move |other| self.places[*other].board == self.places[node].board);
+        let (places, count) = (&self.places, nodes.len());
+        let of_board = |node: usize| (0..count).filter(move |other| places[*other].board == places[node].board);
         let mut reached = Vec::new();
         for (node, line) in skew.lines.iter().enumerate() {
-            let from = of_board(node).filter_map(stopped).min();
+            let from = of_board(node).filter_map(&stopped).min();
             let is_first = from.is_some() && from == stopped(node);
             let after = |from| self.taps[node].times.iter().filter(|time| **time > from).count() as u32;
             let time = from.zip(stopped(node)).filter(|_| !is_first);

@@ -368,7 +368,9 @@ impl Seat {
         if state.counts {
             state.points += 1;
             let points = state.points;
-            while let Some((_, act)) = state.plan.pop_front_if(|(at, _)| *at <= points) {
+            while state.plan.front().is_some_and(|(at, _)| *at <= points)
+                && let Some((_, act)) = state.plan.pop_front()
+            {
                 state = self.act(state, act);
             }
         }

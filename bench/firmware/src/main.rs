@@ -239,26 +239,15 @@ fn receive_record_4(node: &mut Node<4>, log: &mut Log, bytes: &[u8]) {
     });
 }
 
-/// Messages of a simultaneous event that is armed leave the quick way where they carry something.
+/// Messages of a simultaneous event that is armed, on the port that tells of a component.
 #[inline(never)]
 fn send_carrying(node: &mut Node<4>, bytes: &mut [u8]) -> usize {
-    span!("send_carrying", {
-        match node.quick_send(OUT, bytes) {
-            Some(_) => not_quick(),
-            None => node.step(Input::Send { port: OUT, stamp: bytes }).unwrap_or(Effects::NONE).stamp.into(),
-        }
-    })
+    span!("send_carrying", send(node, bytes).begin.into())
 }
 
 #[inline(never)]
-fn receive_carrying(node: &mut Node<4>, bytes: &[u8]) -> Effects {
-    span!("receive_carrying", {
-        let Some(stamp) = MessageStamp::read::<4>(bytes) else { not_quick() };
-        match node.quick_receive(IN, &stamp) {
-            Some(_) => not_quick(),
-            None => node.step(Input::Receive { port: IN, stamp: bytes }).unwrap_or(Effects::NONE),
-        }
-    })
+fn receive_carrying(node: &mut Node<4>, bytes: &[u8]) -> bool {
+    span!("receive_carrying", receive(node, bytes).is_recorded)
 }
 
 /// The same event, on nodes of it whose ports carry nothing.
@@ -308,8 +297,8 @@ fn simultaneous() {
                 let sent = nodes[from].step(Input::Send { port: OUT, stamp: &mut bytes }).unwrap().stamp;
                 let _ = nodes[to].step(Input::Receive { port: IN, stamp: &bytes[..sent.into()] }).unwrap();
             } else if carries {
-                let sent = send_carrying(black_box(&mut nodes[from]), black_box(&mut bytes));
-                let _ = receive_carrying(black_box(&mut nodes[to]), black_box(&bytes[..sent]));
+                let begin = send_carrying(black_box(&mut nodes[from]), black_box(&mut bytes));
+                receive_carrying(black_box(&mut nodes[to]), black_box(&bytes[begin..]));
             } else {
                 let begin = send_beside(black_box(&mut nodes[from]), black_box(&mut bytes));
                 receive_beside(black_box(&mut nodes[to]), black_box(&bytes[begin..]));
